@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +42,8 @@ CURVATURES = 9
 """How many curvatures between mu and S are tried."""
 LONGEST = 20_000
 """Rounds up to which a moment recursion is followed."""
+ANY = Rate(ONE)
+"""Stands for every rate where only the constants of a run are asked for."""
 
 
 @dataclass(frozen=True)
@@ -286,9 +289,15 @@ def _mirrored(run: FederatedRun) -> FederatedRun:
     return replace(run, clients=clients, start=run.start[::-1], box=run.box[::-1])
 
 
+@lru_cache(maxsize=4096)
+def _own(run: FederatedRun) -> Constants:
+    """Return the constants of a run; bounds are asked about one at many rates."""
+    return run.constants
+
+
 def _within(run: FederatedRun, constants: Constants) -> bool:
     """Return whether a run's own constants are at most the given ones."""
-    own = run.constants
+    own = _own(replace(run, client_rate=ANY, server_rate=ANY))
     pairs = [(getattr(own, name), getattr(constants, name)) for name in LIMITS]
     pairs.append((constants.mu, float(run.mu) * (1 + 1e-9)))
     if constants.sigma2 is not None:

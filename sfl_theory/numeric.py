@@ -98,11 +98,27 @@ def growth(formula: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> sp.Exp
         lambda node: isinstance(node, symbols.reciprocals),
         lambda node: sp.Dummy(positive=True),
     )
-    found = degree(flat)
-    if found is not None:
-        return found
+    for shown in (flat, _somewhere(flat)):
+        found = degree(shown)
+        if found is not None:
+            return found
     T = symbols.T
     return sp.limit(sp.simplify(T * sp.diff(flat, T) / flat), T, sp.oo)
+
+
+def _somewhere(formula: sp.Expr) -> sp.Expr:
+    """Return a formula of T alone: the others are primes, S the largest of them.
+
+    There a sum like S/mu - 1 shows that it is not 0. A power that is one of the others
+    stays what it is.
+    """
+    powers = [part.exp for part in formula.atoms(sp.Pow) if part.base.has(symbols.T)]
+    kept = {symbols.T, *(one for power in powers for one in power.free_symbols)}
+    others = sorted(formula.free_symbols - kept, key=str)
+    point = {one: sp.Integer(sp.prime(k)) for k, one in enumerate(others, 1)}
+    if symbols.S in point:
+        point[symbols.S] = sp.Integer(sp.prime(len(others) + 1))
+    return formula.xreplace(point)
 
 
 def degree(formula: sp.Expr) -> sp.Expr | None:

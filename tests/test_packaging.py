@@ -7,10 +7,12 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -45,6 +47,46 @@ def run(
     return done
 
 
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+TOGETHER = """
+import json, os, runpy, shlex, sys
+{start}
+from sfl_theory import theorems; [*theorems()]
+folder, *lines = sys.argv[1:]
+for number, line in enumerate(lines):
+    if not (child := os.fork()):
+        for stream, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{{folder}}/{{number}}.{{name}}", 65, 0o600), stream)
+        module, *sys.argv[1:] = shlex.split(line)
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def together(lines: Sequence[str], folder: Path, start: str = "") -> list[Ended]:
+    """Run commands in a folder, each a fork of one process that knows the theory."""
+    with tempfile.TemporaryDirectory() as told:
+        done = subprocess.run(
+            [sys.executable, "-c", TOGETHER.format(start=start), told, *lines],
+            cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return [
+            Ended(int(status), *((Path(told) / f"{number}.{name}").read_text()
+                                 for name in ("out", "err")))
+            for number, status in enumerate(done.stdout.split())
+        ]  # fmt: skip
+
+
 def names(requirements: Sequence[str]) -> set[str]:
     return {re.split(r"[<>=\[]", one)[0] for one in requirements}
 
@@ -77,21 +119,26 @@ def test_a_verb_is_its_python_m(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("words", ["show nonsense", "evaluate", "train --help-data"])
-def test_a_verb_prints_and_ends_as_its_python_m(words: str, tmp_path: Path) -> None:
-    verb, _, rest = words.partition(" ")
-    line = f"{command.VERBS[verb][0]} {rest}"
-    both = [
-        subprocess.run(
-            [sys.executable, "-m", *shlex.split(one)],
-            cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-            check=False,
-        )
-        for one in (f"bounds {words}", line)
-    ]  # fmt: skip
-    told = [(one.returncode, one.stdout, one.stderr) for one in both]
-    assert told[0] == told[1]
-    assert told[0][0] == (0 if verb == "train" else 2)
+VERBATIM = ("show nonsense", "evaluate", "train --help-data")
+
+
+@pytest.fixture(scope="module")
+def verbs(tmp_path_factory: pytest.TempPathFactory) -> list[Ended]:
+    """Every verb with its words, then every module with the same words."""
+    modules = []
+    for words in VERBATIM:
+        verb, _, rest = words.partition(" ")
+        modules.append(f"{command.VERBS[verb][0]} {rest}")
+    lines = [*(f"bounds {words}" for words in VERBATIM), *modules]
+    return together(lines, tmp_path_factory.mktemp("verbs"))
+
+
+@pytest.mark.parametrize("words", VERBATIM)
+def test_a_verb_prints_and_ends_as_its_python_m(words: str, verbs: list[Ended]) -> None:
+    at = VERBATIM.index(words)
+    assert verbs[at] == verbs[at + len(VERBATIM)]
+    assert verbs[at].status == (0 if words.startswith("train") else 2)
+    assert verbs[at].out + verbs[at].err
 
 
 def test_the_verbs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,32 +169,35 @@ def test_what_is_imported_is_declared_once() -> None:
         assert DISTRIBUTIONS.get(module, module) in names(extras[extra])
 
 
-@pytest.mark.parametrize(
-    ("module", "words"),
-    [
-        ("bounds.compare", "--theorem 3.7"),
-        ("bounds.compare", "--theorem 3.7 --refute"),
-        ("bounds.worst_case", "--sweep eta=0.1:1:3 --out curve.png"),
-        ("sfl_train", "--rounds 1"),
-        ("figures", "make han2024/fig-2"),
-        ("figures.server_optimizer", "--draw-only"),
-    ],
+NEED_EXTRAS = (
+    "bounds.compare --theorem 3.7",
+    "bounds.compare --theorem 3.7 --refute",
+    "bounds.worst_case --sweep eta=0.1:1:3 --out curve.png",
+    "sfl_train --rounds 1",
+    "figures make han2024/fig-2",
+    "figures.server_optimizer --draw-only",
 )
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    """Those commands where no extra can be imported."""
+    block = f"sys.modules.update(dict.fromkeys({sorted(EXTRAS)}))"
+    folder = tmp_path_factory.mktemp("lacking")
+    ends = together(NEED_EXTRAS, folder, block)
+    assert not [*folder.iterdir()]
+    return dict(zip(NEED_EXTRAS, ends, strict=True))
+
+
+@pytest.mark.parametrize("line", NEED_EXTRAS)
 def test_a_command_without_its_extra_says_so_in_one_line(
-    module: str, words: str, tmp_path: Path
+    line: str, lacking: dict[str, Ended]
 ) -> None:
-    block = f"import sys; sys.modules.update(dict.fromkeys({sorted(EXTRAS)}))"
-    start = f"import runpy; runpy.run_module({module!r}, run_name='__main__')"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{block}; {start}", *shlex.split(words)],
-        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
+    module, ended = line.split()[0], lacking[line]
+    assert ended.status == 2, ended.err
     said = rf'python -m {module}: error: needs \w+: pip install "sfl-verify\[train\]"\n'
-    assert re.fullmatch(said, done.stderr)
-    assert not done.stdout
-    assert not [*tmp_path.iterdir()]
+    assert re.fullmatch(said, ended.err)
+    assert not ended.out
 
 
 def test_one_version_everywhere() -> None:

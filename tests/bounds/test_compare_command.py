@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from small_problems import quadratic_file
 
 from bounds.compare import main
@@ -32,6 +33,12 @@ RECORD = {
 @pytest.fixture
 def quadratic(tmp_path: Path) -> Path:
     return quadratic_file(tmp_path / "q.npz")
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write an empty picture: for tests of what stands in the JSON."""
+    monkeypatch.setattr("bounds.record.picture", lambda *_: Figure())
 
 
 def line(
@@ -78,6 +85,7 @@ def test_writes_picture_json_and_run_records(
     assert not list(tmp_path.glob("**/.*"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_case_and_the_only_case_of_other_papers(
     quadratic: Path, tmp_path: Path
 ) -> None:
@@ -94,6 +102,7 @@ def test_one_case_and_the_only_case_of_other_papers(
         assert record["case"] == (case or record["case"])
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("given", "rates"),
     [
@@ -117,6 +126,7 @@ def test_learning_rates_of_the_user(
     assert record["config"]["learning_rate"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_both_versions_are_compared(quadratic: Path, tmp_path: Path) -> None:
     """Printed and repaired bounds beside each other, case by case."""
     out = tmp_path / "o"
@@ -130,6 +140,7 @@ def test_both_versions_are_compared(quadratic: Path, tmp_path: Path) -> None:
     assert all(r["verdict"] == "holds" for r in records if r["version"] == "repaired")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_versions_with_one_learning_rate_share_their_run(
     quadratic: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +154,7 @@ def test_versions_with_one_learning_rate_share_their_run(
     assert not (out / "strongly_convex-repaired").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_proved_variant_is_compared_by_its_name(
     quadratic: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,6 +179,7 @@ def test_a_proved_variant_is_compared_by_its_name(
         assert case in error
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_cases_follow_the_problem(quadratic: Path, tmp_path: Path) -> None:
     """A merely convex problem is compared with the cases it meets, no others."""
     path = quadratic_file(
@@ -361,6 +374,7 @@ def test_broken_archives_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_everything_is_written_inside_the_folder(
     quadratic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,10 +401,11 @@ def test_a_curve_of_zeros_is_drawn_without_warnings(
     assert not [item for item in recwarn if "log" in str(item.message)]
 
 
+@pytest.mark.long
 def test_runs_as_a_module_from_anywhere(quadratic: Path, tmp_path: Path) -> None:
     """The command works as users call it, with exit status and default folder."""
     root = Path(__file__).parents[2]
-    words = line("--case", "non_convex", problem=quadratic)
+    words = line(theorem="3.5", problem=quadratic)
     done = subprocess.run(
         [sys.executable, "-m", "bounds.compare", *words],
         cwd=tmp_path,
@@ -400,7 +415,7 @@ def test_runs_as_a_module_from_anywhere(quadratic: Path, tmp_path: Path) -> None
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "compare-out" / "han2024-thm-3.7" / "compare.png").exists()
+    assert (tmp_path / "compare-out" / "han2024-prop-3.5" / "compare.png").exists()
     assert "Traceback" not in done.stderr
 
 

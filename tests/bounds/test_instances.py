@@ -32,15 +32,13 @@ def test_all_ten_cases_and_the_propositions_are_there():
 
 
 LONG_RUNS = {f"han2024/thm-3.{k}/strongly_convex" for k in (7, 9)}
+TRAINED = [
+    pytest.param(one, marks=[pytest.mark.long] if one in LONG_RUNS else [])
+    for one in CLAIMS
+]
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        pytest.param(one, marks=[pytest.mark.long] if one in LONG_RUNS else [])
-        for one in CLAIMS
-    ],
-)
+@pytest.mark.parametrize("claim", TRAINED)
 def test_a_refuting_instance_is_violated(claim):
     found = run(claim)
     assert found.verdict.word == "violated"
@@ -53,7 +51,7 @@ def test_a_refuting_instance_is_violated(claim):
         assert first == crossing and found.band.seeds == 1
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", TRAINED)
 def test_the_trainer_makes_the_expected_left_side(claim):
     found = run(claim)
     wanted = expected(found.instance.run, found.rounds)

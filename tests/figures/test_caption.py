@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import cache
 
 import pytest
 
@@ -42,6 +43,12 @@ NAMED = (
 
 def said(figure: Figure, preset) -> str:
     return " ".join(configuration(figure, preset))
+
+
+@cache
+def as_declared() -> dict[str, str]:
+    """Captions of all figures, as the runs are declared."""
+    return {figure.key: said(figure, CPU) for figure in DRAWN}
 
 
 def changed(monkeypatch, name: str, found: object) -> None:
@@ -90,7 +97,7 @@ def test_every_option_is_said_as_the_runs_have_it(figure, preset) -> None:
 @pytest.mark.parametrize("name", KEYS)
 def test_another_value_is_another_caption(name, monkeypatch) -> None:
     """Of any option, in any figure: captions are made of the configuration."""
-    before = {figure.key: said(figure, CPU) for figure in DRAWN}
+    before = as_declared()
     changed(monkeypatch, name, OTHER[name])
     for figure in DRAWN:
         after = said(figure, CPU)

@@ -310,7 +310,7 @@ def test_margin_of_similarity() -> None:
     assert found(0.2, 2.0) == "undecided"
 
 
-@pytest.mark.parametrize("steps", [None, 5.0])
+@pytest.mark.parametrize("steps", [None, pytest.param(5.0, marks=pytest.mark.long)])
 def test_verdicts_are_rarely_wrong(steps: float | None) -> None:
     """20 statements, half without any effect: a wrong verdict in < 5 % of worlds.
 

@@ -109,7 +109,7 @@ def test_known_values() -> None:
 def test_an_instance_beside_several_bounds_keeps_to_their_constants() -> None:
     """One of them may need the first gap that another one does not speak of."""
     case = theorem("3.7").case("general_convex")
-    bound, gap = case.bound("average_iterate"), 0.01
+    bound, gap = case.bound("repaired"), 0.01
     assert "initial_gap" not in bound.needs
     known = USUAL.with_values(mu=0, initial_gap=gap)
     own, every = (
@@ -152,13 +152,13 @@ def test_two_clients_in_a_plane_are_followed_as_they_run(
     ("kappa", "tau", "most"),
     [
         (4, 1, 2.3),
-        (10, 1, 1.4),
+        pytest.param(10, 1, 1.4, marks=pytest.mark.long),
         (100, 1, 1.1),
-        (4, 2, 4.4),
+        pytest.param(4, 2, 4.4, marks=pytest.mark.long),
         (10, 2, 3),
-        (100, 2, 2.7),
+        pytest.param(100, 2, 2.7, marks=pytest.mark.long),
         (4, 10, 3.3),
-        (10, 10, 3.3),
+        pytest.param(10, 10, 3.3, marks=pytest.mark.long),
         (100, 10, 2.3),
     ],
 )
@@ -175,7 +175,13 @@ def test_without_noise_the_ratio_stays_bounded(
 
 
 @pytest.mark.parametrize(
-    ("kappa", "tau", "most"), [(4, 1, 13), (10, 2, 26), (100, 2, 75), (4, 10, 35)]
+    ("kappa", "tau", "most"),
+    [
+        (4, 1, 13),
+        pytest.param(10, 2, 26, marks=pytest.mark.long),
+        (100, 2, 75),
+        pytest.param(4, 10, 35, marks=pytest.mark.long),
+    ],
 )
 def test_visits_without_noise_leave_a_factor_that_stays(
     kappa: float, tau: int, most: float

@@ -84,7 +84,7 @@ def rate_value(terms: tuple[sp.Expr, ...], c: Constants, rounds: int) -> float:
 def best_mean(bound: Bound, c: Constants, rounds: int) -> float:
     """Return the smallest bound of the mean over a grid of constant rates."""
     largest = bound.step_size.schedule(c).client(np.zeros(1))[0]
-    etas = largest * np.geomspace(1e-9, 1, 120)
+    etas = largest * np.geomspace(1e-9, 1, 55)
     with np.errstate(over="ignore"):  # exp of a sum of squares, at large rates
         values = [
             total(bound.formula(c, [rounds], schedules.constant(float(h))))[0] / h

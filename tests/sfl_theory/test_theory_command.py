@@ -58,12 +58,14 @@ def test_list_is_quick() -> None:
 
 @pytest.mark.parametrize("latex", [[], ["--latex"]])
 @pytest.mark.parametrize("item", [*theorems()], ids=lambda item: item.key)
-def test_show_names_every_term(
+def test_show_names_every_term_and_finding(
     item, latex: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["show", item.key, *latex]) == 0
     out = capsys.readouterr().out
+    said = " ".join(out.split())
     for case in item.cases.values():
+        assert all(finding.words in said for finding in case.bound().findings)
         assert all(name in out for name in case.bound().parts)
         assert str(case.bound().source) in out
 

@@ -56,7 +56,7 @@ def value(bound: Bound, constants: Constants, T: int, eta: float) -> float:
 def test_no_admitted_constant_rate_is_better(
     bound: Bound, constants: Constants, T: int
 ) -> None:
-    """On a fine grid around the rate and over all magnitudes below the largest."""
+    """Ever closer around the rate, and over all magnitudes below the largest."""
     found = bound.tuned(constants, T)
     rule = bound.step_size
     assert rule is not None
@@ -64,8 +64,9 @@ def test_no_admitted_constant_rate_is_better(
     if rule.relation == "<=":
         largest = float(rule.schedule(constants).client(np.zeros(1))[0])
         assert found.rate <= largest * (1 + 1e-12)
-    near = found.rate * np.geomspace(0.5, 2, 41)
-    far = found.rate * np.geomspace(1e-6, 1e6, 49)
+    steps = 2.0 ** -np.arange(10)
+    near = found.rate * 2 ** np.concatenate([-steps, steps])
+    far = found.rate * np.geomspace(1e-6, 1e6, 25)
     grid = [h for h in (*near, *far) if h <= largest]
     least = min(value(bound, constants, T, float(h)) for h in grid)
     assert found.value <= least * (np.e if bound.version == GROWING else 1 + 1e-9)

@@ -1,5 +1,6 @@
 """The batched algorithms compute what the plain loops of `reference` compute."""
 
+import pytest
 import reference
 import torch
 from hypothesis import given, settings
@@ -22,11 +23,16 @@ from sfl_train.optimizer import SGD
 from sfl_train.problems.problem import Sampling
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_batched_equals_plain_loops(data):
+@pytest.mark.parametrize("count", [40, pytest.param(150, marks=pytest.mark.long)])
+def test_batched_equals_plain_loops(count):
     """All models and the farthest distance agree to 1e-12, whatever the options."""
-    check(data, data.draw(problems()))
+
+    @settings(max_examples=count, deadline=None)
+    @given(st.data())
+    def agree(data):
+        check(data, data.draw(problems()))
+
+    agree()
 
 
 @settings(max_examples=60, deadline=None)

@@ -41,10 +41,13 @@ def halved(draw):
     return problem, cut
 
 
-@settings(max_examples=120, deadline=None)
-@given(st.data())
-def test_visits_by_sides_equal_plain_loops(data):
+@pytest.mark.parametrize("count", [40, pytest.param(120, marks=pytest.mark.long)])
+def test_visits_by_sides_equal_plain_loops(count):
     """All models and the farthest distance agree to 1e-12, whatever is prepared."""
+    settings(max_examples=count, deadline=None)(given(st.data())(visits_agree))()
+
+
+def visits_agree(data):
     problem, cut = data.draw(halved())
     federation = data.draw(federations(problem))
     order = data.draw(st.sampled_from(["interleaved", "client-sequential"]))

@@ -282,7 +282,7 @@ def test_every_printed_bound_is_typed_here() -> None:
 
 @pytest.mark.parametrize(("key", "name"), PRINTED)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_library_evaluates_what_the_paper_prints(
     key: str, name: str, data: st.DataObject
 ) -> None:
@@ -300,7 +300,7 @@ def test_the_library_evaluates_what_the_paper_prints(
 
 @pytest.mark.parametrize(("key", "name"), WITH_RATES)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_learning_rates_are_the_printed_ones(
     key: str, name: str, data: st.DataObject
 ) -> None:

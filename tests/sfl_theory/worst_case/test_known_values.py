@@ -84,7 +84,7 @@ def test_drift_enters_where_steps_are_long_for_the_condition() -> None:
     assert found.lower > (1 - Q(1, 4)) ** 20
 
 
-@pytest.mark.parametrize("clients", [2, 3])
+@pytest.mark.parametrize("clients", [pytest.param(2, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize(
     "more",
     [

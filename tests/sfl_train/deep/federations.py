@@ -39,7 +39,7 @@ class Toy:
 
     model: str = "resnet18"
     norm: str | None = None
-    sizes: tuple[int, ...] = (7, 11, 26)
+    sizes: tuple[int, ...] = (7, 11, 14)
     work: LocalWork = field(default_factory=lambda: LocalWork(epochs=1, batch_size=6))
     participation: Participation | None = None
     augmentation: str = "crop-flip"

@@ -254,11 +254,11 @@ def test_lanczos_converges_from_below_on_a_known_spectrum() -> None:
 )
 def test_measuring_changes_no_bit_of_a_run(kind) -> None:
     toy = Toy()
-    plain = trained(kind(toy.worker(), toy.federation(), 3), 3)
+    plain = trained(kind(toy.worker(), toy.federation(), 3))
     run = kind(toy.worker(), toy.federation(), 3)
     measurement = Measurement(run, "every=1", 0, [2, 3, 4, 5])
     run.watch = measurement.drift
-    for t in range(3):
+    for t in range(2):
         measurement.begin(t)
         run.round(t, Rates(0.05, 0.05))
         measurement.record()

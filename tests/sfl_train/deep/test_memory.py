@@ -55,32 +55,32 @@ def of_a_round(kind: type[DeepRun], clients: int, optimizer=MOMENTUM):
 
 @pytest.mark.parametrize("optimizer", [MOMENTUM, ADAM], ids=["momentum", "adam"])
 @pytest.mark.parametrize("kind", [SFLV1, FedAvg, SequentialSFLV2])
-def test_a_round_holds_as_much_for_100_clients_as_for_10(kind, optimizer) -> None:
+def test_a_round_holds_as_much_for_40_clients_as_for_10(kind, optimizer) -> None:
     (few, kept_few), (many, kept_many) = (
-        of_a_round(kind, clients, optimizer) for clients in (10, 100)
+        of_a_round(kind, clients, optimizer) for clients in (10, 40)
     )
     model = run_of(kind, 10).worker.model.dimension * 4
     assert few > model, "a round needs at least a gradient or a sum of models"
-    assert many <= 1.01 * few
+    assert many <= 1.003 * few
     assert max(kept_few, kept_many) < 0.01 * model
 
 
 def test_the_count_sees_models_that_are_held() -> None:
     """Interleaved SFL-V2 holds a client side and a momentum per participant."""
-    few, many = (of_a_round(InterleavedSFLV2, n)[0] for n in (10, 100))
+    few, many = (of_a_round(InterleavedSFLV2, n)[0] for n in (10, 40))
     run = run_of(InterleavedSFLV2, 10)
     side = run.state.side(run.client_part).parameters.numel() * 4
-    assert many - few >= 2 * 90 * side
+    assert many - few >= 2 * 30 * side
 
 
-def test_the_first_round_holds_as_much_for_100_clients_as_for_10() -> None:
+def test_the_first_round_holds_as_much_for_40_clients_as_for_10() -> None:
     few, many = (
-        allocated(lambda n=n: run_of(SFLV1, n).round(0, RATES))[0] for n in (10, 100)
+        allocated(lambda n=n: run_of(SFLV1, n).round(0, RATES))[0] for n in (10, 40)
     )
-    assert many <= 1.01 * few
+    assert many <= 1.003 * few
 
 
-def test_measuring_holds_as_much_for_60_clients_as_for_10() -> None:
+def test_measuring_holds_as_much_for_30_clients_as_for_10() -> None:
     """No client's gradient is kept for the divergence from the mean.
 
     Every client has 8 samples and Lanczos uses 64, so that no pass is larger.
@@ -93,8 +93,8 @@ def test_measuring_holds_as_much_for_60_clients_as_for_10() -> None:
         run.round(0, RATES)
         return allocated(measurement.measure)[0]
 
-    few, many = peak(10), peak(60)
-    assert many <= 1.01 * few
+    few, many = peak(10), peak(30)
+    assert many <= 1.004 * few
 
 
 def test_no_tensor_is_left_behind_by_rounds() -> None:

@@ -66,15 +66,25 @@ def results(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("kind", RUNS)
+OFTEN = {
+    "fedavg", "sfl-v1, two periods", "sfl-v1 waits, in the loop",
+    "sfl-v2 by client, adam", "fedopt", "steps", "batch norm", "measured, few lines",
+}  # fmt: skip
+"""Every kind of state that a run keeps; the others are among the long tests."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(one, marks=() if one in OFTEN else pytest.mark.long) for one in RUNS],
+)
 def test_the_bits_of_one_run_at_once(kind: str, tmp_path: Path) -> None:
     """Also where the last round of the short run has a line only for being the last."""
-    train(config(7, **RUNS[kind]), tmp_path / "whole")
-    for rounds in (3, 5, 7):
+    train(config(5, **RUNS[kind]), tmp_path / "whole")
+    for rounds in (1, 3, 5):
         summary = train(config(rounds, **RUNS[kind]), tmp_path / "parts")
         assert summary["rounds"] == rounds
     assert results(tmp_path / "whole") == results(tmp_path / "parts")
-    assert read_done(tmp_path / "parts", config(7, **RUNS[kind]).hash) is not None
+    assert read_done(tmp_path / "parts", config(5, **RUNS[kind]).hash) is not None
 
 
 def test_rounds_that_were_made_are_not_made_again(tmp_path, monkeypatch) -> None:

@@ -222,6 +222,7 @@ def test_checking_a_network_changes_nothing_of_it() -> None:
     assert norm.num_batches_tracked == 0
 
 
+@pytest.mark.long
 def test_the_guide_runs_as_shown(capsys) -> None:
     """Its blocks in order; the first is the file that the others name."""
     code = [text for language, text in BLOCKS if language == "python"]

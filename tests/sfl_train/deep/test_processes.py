@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import socket
-import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,26 +26,31 @@ def together(arguments: list[str], size: int = 2) -> list[tuple[int, str]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-m", "sfl_train", *arguments],
-            env=os.environ
-            | {
-                "RANK": str(rank),
-                "LOCAL_RANK": str(rank),
-                "WORLD_SIZE": str(size),
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port),
-                "OMP_NUM_THREADS": "1",
-            },
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-        )
-        for rank in range(size)
-    ]
-    said = [child.communicate(timeout=120)[1] for child in children]
-    return [(child.returncode, err) for child, err in zip(children, said, strict=True)]
+    fork, ended = multiprocessing.get_context("fork"), []
+    with tempfile.TemporaryDirectory() as folder:
+        errors = [Path(folder) / str(rank) for rank in range(size)]
+        children = [
+            fork.Process(target=_rank, args=(arguments, rank, size, port, errors[rank]))
+            for rank in range(size)
+        ]
+        for child in children:
+            child.start()
+        for child, error in zip(children, errors, strict=True):
+            child.join(120)
+            child.kill()
+            child.join()
+            ended.append((child.exitcode, error.read_text()))
+    return ended
+
+
+def _rank(arguments: list[str], rank: int, size: int, port: int, error: Path) -> None:
+    """Be one of the processes: torch is loaded, so a fork begins at once."""
+    os.environ |= {
+        "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size),
+        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+    }  # fmt: skip
+    with error.open("w", buffering=1) as sys.stderr:
+        sys.exit(main(arguments))
 
 
 def records(folder: Path) -> list[dict]:

@@ -28,7 +28,7 @@ SMALL = {
     "model": "mlp",
     "width": 0.125,
     "clients": 4,
-    "rounds": 8,
+    "rounds": 5,
     "batch_size": 64,
     "checkpoint_every": 1,
 }
@@ -110,7 +110,16 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_the_same(
     assert json.loads((out / "done").read_text())["rounds"] == SMALL["rounds"]
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+OFTEN = ("sfl-v1", "fedopt", "sfl-v2", "measured")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[] if one in OFTEN else [pytest.mark.long])
+        for one in VARIANTS
+    ],
+)
 def test_it_goes_on_from_every_round(name, uninterrupted, tmp_path) -> None:
     chosen, copies = config(**VARIANTS[name]), []
 

@@ -44,8 +44,7 @@ ALGORITHMS = {
 }
 
 
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-@pytest.mark.parametrize("cut", [1, 3])
+@pytest.mark.parametrize(("cut", "momentum"), [(1, 0.9), (3, 0.0)])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_fused_training_is_the_protocol(name, cut, momentum) -> None:
     kind, reference = ALGORITHMS[name]
