@@ -269,7 +269,8 @@ class Poly(Sum[Monomial, Exact]):
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact (by Gauss in integers)."""
-        if self and not {*divisor.parts} <= {*self.parts}:
+        seen = {s for key in self.coefficients for s, _ in key}
+        if self and any(s not in seen for key in divisor.coefficients for s, _ in key):
             return None
         ((rest, scale), (by, factor)), guard, opened = _packed(self, divisor)
         size, (*others, lead) = gcd(*by.values()), sorted(by)
@@ -373,10 +374,13 @@ class Ratio(Built):
         if type(other) not in (Ratio, int, Fraction):
             return NotImplemented
         other = ratio(other)
+        top = self.numerator * other.numerator
+        if not self.denominator and not other.denominator:
+            return Ratio(top)
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power
-        return _reduced(self.numerator * other.numerator, factors)
+        return _reduced(top, factors)
 
     __rmul__ = __mul__
 
