@@ -23,12 +23,13 @@ from typing import TypedDict, Unpack
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel.hypotheses import Hypothesis, Minimiser
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Star, Var, subterms
+from sfl_theory.kernel.terms import MEAN, Rate, Star, Var, subterms
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS
 from sfl_theory.plain import plain
-from sfl_theory.proofs.export import ModelData, Statement, model_of, witness
+from sfl_theory.proofs.export import ModelData, Statement, model_of
+from sfl_theory.proofs.witness import HALF, witness
 from sfl_theory.written import Assumed, Form, Side, Terms, as_form, f, form, minimiser
 
 REJECTED = "evidence rejected"
@@ -225,6 +226,16 @@ def proved(
 ) -> Part:
     """Return a statement with its `Proof`."""
     return Part(says, Proof(theorem, words, model, vacuous), reading)
+
+
+def meeting(
+    says: Says,
+    noise: Fraction = HALF,
+    rates: Mapping[str, Rate] | None = None,
+    **changed: int | Fraction,
+) -> Callable[[], ModelData]:
+    """Return the standard model, with other noise, rates or parameters, by name."""
+    return lambda: witness(says.statement("met"), changed, noise, rates)
 
 
 def broken(

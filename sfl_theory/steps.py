@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
+from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.hypotheses import Hypothesis
@@ -35,38 +36,38 @@ WORDS = {
     "exchange": "sums in another order",
     "longer": "leaving out squares of a sum",
     "split": "a sum taken apart",
-    "telescope": "a telescoping sum",
     "blocks": "the two blocks together",
     "weight_below_one": r"$a_n \le 1$",
     "smooth": "smoothness",
-    "majorant": "smoothness from above",
-    "lipschitz": "the Lipschitz gradients",
-    "convex": "convexity",
-    "lowest": "the least value, at the minimiser",
     "stationary": "the gradient that vanishes at the minimiser",
     "mean_value": r"$f = \sum_n a_n F_n$",
     "mean_gradient": r"$\nabla f = \sum_n a_n \nabla F_n$",
-    "heterogeneity": "bounded heterogeneity",
     "descend": "the algorithm's step",
     "update": "the algorithm's round",
     "local_update": "the local steps",
-    "resting": "a side at rest",
-    "before_or_not": "the order of the visits",
-    "not_both": "the order of the visits",
-    "bounded_gradient": "bounded gradients",
-    "variance": "bounded variance",
+    "ordered": "the order of the visits",
     "unbiased": "unbiased gradients",
-    "unbiased_after": "unbiased gradients after other visits",
     "unbiased_across": "unbiased gradients of different clients",
     "numbered": "the clients one by one",
     "drawn": "draws that are 0 or $1/q_n$",
     "tower": "the mean given the past",
     "expect": "the mean over the draws",
+    "expect_both": "the mean over the draws of two clients",
 }
-"""What a rule brings to a step, to follow "by"."""
+"""What a rule brings to a step, to follow "by"; for `given` see `ASSUMED`."""
+ASSUMED: dict[type[Hypothesis], str] = {
+    h.Majorised: "smoothness from above",
+    h.Smooth: "the Lipschitz gradients",
+    h.Convex: "convexity",
+    h.Minimiser: "the least value, at the minimiser",
+    h.Heterogeneity: "bounded heterogeneity",
+    h.BoundedGradients: "bounded gradients",
+    h.Variance: "bounded variance",
+}
+"""What a hypothesis brings to a step."""
 GENERAL = {"combine", "instantiate", "specialise", "sum_over", "induct", "cases", "cut"}
 """Rules that only join theorems."""
-ALGEBRA = {"square", "linear", "exchange", "split", "telescope", "blocks"}
+ALGEBRA = {"square", "linear", "exchange", "split", "blocks"}
 """Rules that a reader does not ask for where another one is named, too."""
 
 
@@ -159,7 +160,7 @@ class Steps:
         elif name == "assume":
             yield "Suppose that"
         else:
-            yield f"By {WORDS[name]}"
+            yield f"By {_word(one)}"
 
     def _combined(self, args: tuple[object, ...]) -> Iterator[str | int]:
         uses, squares, _, signs = args
@@ -270,7 +271,7 @@ class Steps:
         if name == "assume":
             return [], [self._fact(theorem)]
         refs: list[int] = []
-        words = [] if name in GENERAL else [WORDS[name]]
+        words = [] if name in GENERAL else [_word(theorem)]
         if name == "combine" and args[1]:
             words.append("squares that are not negative")
         for one in premises(theorem):
@@ -315,6 +316,11 @@ def _call(theorem: Theorem) -> tuple[str, tuple[object, ...]]:
     if theorem.call is None:
         raise ValueError(f"no rule made {theorem}")
     return theorem.call
+
+
+def _word(theorem: Theorem) -> str:
+    name, args = _call(theorem)
+    return ASSUMED[type(cast(Hypothesis, args[0]))] if name == "given" else WORDS[name]
 
 
 def _ordered(theorem: Theorem, known: dict[Theorem, int]) -> list[Theorem]:

@@ -83,6 +83,8 @@ class Sheet:
                 squares += [[self._number(c), self._square(v)] for v, c in value]
             elif key == "values" and isinstance(value, tuple):
                 given += [[self._any(old), self._any(new)] for old, new in value]
+            elif key == "about" and isinstance(value, tuple):
+                given += [[key, self._any(one)] for one in value]
             elif isinstance(value, Theorem):
                 factor = arguments[3] if name == "sum_over" else None
                 shown = self._number(factor) if isinstance(factor, Ratio) else 0

@@ -5,15 +5,14 @@ Where every Hessian is diagonal and nothing bends, a round moves each coordinate
 round, so that ``E x' = E[a] E x + E[b]`` and
 ``E x'^2 = E[a^2] E x^2 + 2 E[ab] E x + E[b^2]``. These five means are polynomials in
 the rate of the coordinate's side: a round is played once, with symbols for coordinates
-and rate. The recursion is followed with integers, rounded outwards.
+and rate. The recursion is followed with intervals of integers, rounded outwards.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from math import lcm
-from operator import mul
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from . import terms as k
@@ -36,44 +35,37 @@ def plus(*parts: Interval) -> Interval:
     return sum(low for low, _ in parts), sum(high for _, high in parts)
 
 
-def scaled(c: tuple[int, int], of: Interval) -> Interval:
-    """Return an interval times c[0]/c[1], c[1] > 0, rounded outwards."""
-    one, two = c[0] * of[0], c[0] * of[1]
-    return min(one, two) // c[1], -(-max(one, two) // c[1])
+def times(a: Interval, b: Interval) -> Interval:
+    """Return a product of intervals, rounded outwards."""
+    ends = [x * y for x in a for y in b]
+    return min(ends) // UNIT, -(-max(ends) // UNIT)
 
 
-def times(c: Exact, of: Interval) -> Interval:
-    """Return an interval times a number, rounded outwards."""
-    return scaled((c.numerator, c.denominator), of)
+def around(value: Exact) -> Interval:
+    """Return an interval that holds a number."""
+    top, below = value.numerator * UNIT, value.denominator
+    return top // below, -(-top // below)
 
 
-@dataclass(frozen=True)
-class Powers:
-    """A polynomial in the rate: integers over a common denominator."""
-
-    tops: tuple[int, ...]
-    below: int
-
-    @staticmethod
-    def of(number: Ratio) -> Powers:
-        """Return a polynomial in `RATE` alone."""
-        poly = number.poly()
-        require(set(poly.parts) <= {RATE}, "%s has other symbols", poly)
-        found = {powers.get(RATE, 0): c for c, powers in poly.products()}
-        below = lcm(*(c.denominator for c in found.values()))
-        size = max(found, default=0) + 1
-        return Powers(
-            tuple(int(found.get(q, ZERO) * below) for q in range(size)), below
-        )
-
-    def at(self, powers: list[int]) -> tuple[int, int]:
-        """Return numerator and denominator of the value at a rate, see `powers_of`."""
-        return sum(map(mul, self.tops, powers)), self.below * powers[0]
+Powers = tuple[Interval, ...]
+"""A polynomial in the rate: intervals that hold its coefficients."""
 
 
-def powers_of(r: Fraction, size: int) -> list[int]:
-    """Return d^size r^q for q = 0, ..., size and the denominator d of r."""
-    return [r.numerator**q * r.denominator ** (size - q) for q in range(size + 1)]
+def powers_of(number: Ratio) -> Powers:
+    """Return a polynomial in `RATE` alone."""
+    poly = number.poly()
+    require(set(poly.parts) <= {RATE}, "%s has other symbols", poly)
+    found = {powers.get(RATE, 0): c for c, powers in poly.products()}
+    return tuple(around(found.get(q, ZERO)) for q in range(max(found, default=0) + 1))
+
+
+@lru_cache(maxsize=64)
+def value_at(rate: Interval, powers: Powers) -> Interval:
+    """Return an interval that holds a polynomial at every rate of an interval."""
+    out = (0, 0)
+    for c in reversed(powers):
+        out = plus(times(out, rate), c)
+    return out
 
 
 class AnyRate(Evaluation):
@@ -102,9 +94,8 @@ class Enclosure(Evaluation):
         self._x = [k.Var(name, Sort.NONNEGATIVE) for name in names]
         self._symbols = tuple(map(k.symbol, self._x))
         self._means = self._of_a_round(max(self.whole_number(p.steps) for p in paces))
-        self._degree = max(len(m.tops) for means in self._means for m in means) - 1
         start = self.model.start
-        first, squares = ([times(x**d, WHOLE) for x in start] for d in (1, 2))
+        first, squares = ([around(x**d) for x in start] for d in (1, 2))
         self._moments = [(first, squares)]
 
     def function(self, function: k.Function) -> Shape:
@@ -125,7 +116,7 @@ class Enclosure(Evaluation):
     def enclosed(self, lin: k.Lin) -> Interval:
         """Return an interval that holds the value of a form."""
         parts = [
-            times(self.number(c), self._enclosed(atom))
+            times(around(self.number(c)), self._enclosed(atom))
             for atom, c in lin.coefficients.items()
         ]
         return plus((0, 0), *parts)
@@ -143,7 +134,7 @@ class Enclosure(Evaluation):
             power = sum(powers.values())
             require(len(powers) < 2 and power <= 2, "%s is no second moment", atom)
             of = [moments[power - 1][self._x.index(cast(k.Var, x))] for x in powers]
-            out = plus(out, times(c, of[0] if of else WHOLE))
+            out = plus(out, times(around(c), of[0] if of else WHOLE))
         return out
 
     def _at(self, t: int) -> tuple[list[Interval], list[Interval]]:
@@ -152,17 +143,15 @@ class Enclosure(Evaluation):
         client, size = self.model.client_size, len(self._x)
         while len(self._moments) <= t:
             s, (first, squares) = len(self._moments) - 1, self._moments[-1]
-            rates = [
-                powers_of(self.rate(self.run.pace(side).rate, s), self._degree)
-                for side in k.Side
-            ]
+            paces = map(self.run.pace, k.Side)
+            rates = [around(self.rate(pace.rate, s)) for pace in paces]
             now, then = list[Interval](), list[Interval]()
             for p in range(size):
-                means = (mean.at(rates[p >= client]) for mean in self._means[p])
-                a, b, aa, ab, bb = means
-                now.append(plus(scaled(a, first[p]), scaled(b, WHOLE)))
-                mixed = scaled((2 * ab[0], ab[1]), first[p])
-                low, high = plus(scaled(aa, squares[p]), mixed, scaled(bb, WHOLE))
+                of_rate = partial(value_at, rates[p >= client])
+                a, b, aa, ab, bb = map(of_rate, self._means[p])
+                now.append(plus(times(a, first[p]), b))
+                mixed = times(plus(ab, ab), first[p])
+                low, high = plus(times(aa, squares[p]), mixed, bb)
                 then.append((max(low, 0), high))
             self._moments.append((now, then))
         return self._moments[t]
@@ -183,7 +172,7 @@ class Enclosure(Evaluation):
                 require(affine, "a round is not affine")
                 terms = (a, b, a * a, a * b, b * b)
                 means = [m + z * chance for m, z in zip(means, terms, strict=True)]
-            out.append(list(map(Powers.of, means)))
+            out.append(list(map(powers_of, means)))
         return out
 
 

@@ -9,13 +9,14 @@ t a round, i and j steps, b a side.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from . import hypotheses as h
 from . import terms as k
-from .algebra import Number, Poly, Ratio, Symbol, ratio, require
+from .algebra import Number, Poly, Ratio, ratio, require
 from .terms import Client, Lin, Side, Split, Vec
 from .theorems import *
+from .theorems import _NONE
 from .theorems import _given_the_draws as _given_the_draws
 
 
@@ -43,45 +44,10 @@ def smooth(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     return at_least(_above(function, S, p, q), h.Smooth(function, S))
 
 
-@rule
-def majorant(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
-    """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F majorised.
-
-    Proof: the hypothesis at p and q, expected.
-    """
-    return at_least(_above(function, S, p, q), h.Majorised(function, S))
-
-
 def _above(F: k.Function, S: Ratio, p: Vec, q: Vec) -> Lin:
     """Return F(p) + <grad F(p), q - p> + S/2 ||q - p||^2 - F(q)."""
     linear = k.value_of(F, p) + k.inner(k.gradient(F, p), q - p)
     return linear + k.norm2(q - p) * (S / 2) - k.value_of(F, q)
-
-
-@rule
-def lipschitz(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
-    """Return ||grad F(p) - grad F(q)||^2 <= S^2 ||p - q||^2 if grad F is S-Lipschitz.
-
-    Proof: the hypothesis at p and q, squared (S >= 0 is part of it) and expected.
-    """
-    change = k.gradient(function, p) - k.gradient(function, q)
-    return at_least(k.norm2(p - q) * S**2 - k.norm2(change), h.Smooth(function, S))
-
-
-@rule
-def convex(function: k.Function, mu: Ratio, p: Vec, q: Vec) -> Theorem:
-    """Return F(q) >= F(p) + <grad F(p), q - p> + mu/2 ||q - p||^2 if F is mu-convex.
-
-    Proof: the hypothesis at p and q, expected.
-    """
-    return at_least(-_above(function, mu, p, q), h.Convex(function, mu))
-
-
-@rule
-def lowest(function: k.Function, p: Vec) -> Theorem:
-    """Return F(p) >= F(F*) if F* minimises F. Proof: the hypothesis, expected."""
-    best = k.value_of(function, k.vec(k.Star(function)))
-    return at_least(k.value_of(function, p) - best, h.Minimiser(function))
 
 
 @rule
@@ -95,10 +61,40 @@ def stationary(function: k.Function, w: Vec) -> Theorem:
 
 
 @rule
-def heterogeneity(eps2: Ratio, n: Client, p: Vec) -> Theorem:
-    """Return ||grad F_n(p) - grad f(p)||^2 <= eps2. Proof: the hypothesis, expected."""
-    apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
-    return at_least(k.constant(eps2) - k.norm2(apart), h.Heterogeneity(eps2))
+def given(one: h.Hypothesis, about: tuple[Vec | Client | Ratio, ...]) -> Theorem:
+    """Return H |- what H says of points, of a client, of a round and a step.
+
+    Proof: the hypothesis as its class states it, squared where it is on norms, and
+    expected. What it says of steps that are made needs that the step is made.
+    """
+    made = _NONE
+    match one, about:
+        case h.Smooth(F, S), (Vec() as p, Vec() as q):
+            change = k.gradient(F, p) - k.gradient(F, q)
+            form = k.norm2(p - q) * S**2 - k.norm2(change)
+        case h.Majorised(F, S), (Vec() as p, Vec() as q):
+            form = _above(F, S, p, q)
+        case h.Convex(F, mu), (Vec() as p, Vec() as q):
+            form = -_above(F, mu, p, q)
+        case h.Minimiser(F), (Vec() as p,):
+            form = k.value_of(F, p) - k.value_of(F, k.vec(k.Star(F)))
+        case h.Heterogeneity(eps2), (Client() as n, Vec() as p):
+            apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
+            form = k.constant(eps2) - k.norm2(apart)
+        case h.Variance(run, n, bound), (Ratio() as t, Ratio() as i):
+            form, made = (
+                k.constant(bound) - k.norm2(k.noise(run, n, t, i)),
+                _made(run, i),
+            )
+        case h.BoundedGradients(run, G2), (Client() as n, Ratio() as t, Ratio() as i):
+            form = k.constant(G2) - k.norm2(stochastic(run, n, t, i))
+            made = _made(run, i)
+        case _:
+            require(False, "'%s' says nothing of %s", one, about)
+    return at_least(form, one, *made)
+
+
+Visit = tuple[Client, Ratio]
 
 
 def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
@@ -178,18 +174,21 @@ def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
 
 @rule
 def local_update(
-    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec
+    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, rests: bool, w: Vec
 ) -> Theorem:
-    """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0 while the side steps.
+    """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0.
 
-    moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for a shared server instead the sum
-    of all clients' steps before it, weighted and drawn as the run says: of the visits
-    (m, j) before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
-    Proof: the definition of the run.
+    moved = sum_{j<i} g_b(n,t,j) while the side steps, i <= steps_b, and where it rests,
+    i >= steps_b, sum_{j<steps_b} g_b(n,t,j); for a shared server instead the sum of all
+    clients' steps before it, weighted and drawn as the run says: of the visits (m, j)
+    before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
+    Proof: the definition of the run: a side that has made its steps keeps its value.
     """
     steps = ratio(run.pace(side).steps)
+    upper, spare = (steps, i - steps) if rests else (i, steps - i)
+    require(not rests or not run.kind.shared, "both sides step together")
     if not run.kind.shared or side is Side.CLIENT:
-        moved = _local_sum(run, n, t, i, side)
+        moved = _local_sum(run, n, t, upper, side)
     else:
         upper, visit = (steps, (n, i)) if run.kind.visits else (i, ())
         moved = over_clients(
@@ -197,90 +196,50 @@ def local_update(
                 _local_sum(run, m, t, upper, side, *visit) * share(run, m, t, side)
             )
         )
-        steps = steps - 1 if run.kind.visits else steps
-    return _moved(run, n, t, i, side, moved, w, steps - i)
-
-
-@rule
-def resting(run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec) -> Theorem:
-    """Return <[p(n,t,i) - x(t)]_b + rate_b sum_{j<steps_b} g_b, w> = 0, i >= steps_b.
-
-    Proof: the definition of the run: a side that has made its steps keeps its value.
-    """
-    require(not run.kind.shared, "both sides step together")
-    moved = _local_sum(run, n, t, steps := ratio(run.pace(side).steps), side)
-    return _moved(run, n, t, i, side, moved, w, i - steps)
-
-
-def _moved(
-    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, by: Vec, w: Vec, if_: Ratio
-) -> Theorem:
-    """Return <[p(n,t,i) - x(t)]_b + rate_b(t) by, w> = 0 if a number is >= 0."""
+        spare = spare - 1 if run.kind.visits else spare
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
-    return zero(k.inner(away + by * run.pace(side).outside(t), w), *required(if_))
+    by = moved * run.pace(side).outside(t)
+    return zero(k.inner(away + by, w), *required(spare))
 
 
 @rule
-def before_or_not(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem:
-    """Return Before - before^2 = 0. Proof: it is 0 or 1."""
-    b = k.before(m, j, n, i, t)
-    return zero(k.constant(b - b * b))
+def ordered(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio, c: Ratio) -> Theorem:
+    """Return b - b^2 - c b b' = 0, b = Before(m,j;n,i) and b' = Before(n,i;m,j).
 
-
-@rule
-def not_both(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem:
-    """Return 1 - Before(m,j;n,i) - Before(n,i;m,j) >= 0.
-
-    Proof: visits come one after another, and none before itself.
+    Proof: b is 0 or 1; b and b' are not both 1, for visits come one after another, and
+    none before itself.
     """
-    return at_least(k.constant(1 - k.before(m, j, n, i, t) - k.before(n, i, m, j, t)))
+    b, other = k.before(m, j, n, i, t), k.before(n, i, m, j, t)
+    return zero(k.constant(b - b * b - c * b * other))
 
 
 @rule
-def bounded_gradient(run: Split, G2: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
-    """Return E||g(n,t,i)||^2 <= G2 for a step that is made. Proof: the hypothesis."""
-    form = k.constant(G2) - k.norm2(stochastic(run, n, t, i))
-    return at_least(form, h.BoundedGradients(run, G2), *_made(run, i))
+def unbiased(
+    run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, after: tuple[Visit, ...]
+) -> Theorem:
+    """Return b <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
 
-
-@rule
-def variance(run: Split, bound: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
-    """Return E||xi(n,t,i)||^2 <= bound for a step that is made. Proof: assumed."""
-    form = k.constant(bound) - k.norm2(k.noise(run, n, t, i))
-    return at_least(form, h.Variance(run, n, bound), *_made(run, i))
-
-
-@rule
-def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
-    """Return <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
-
+    b is the product of Before(m,j;n,i) over visits (m, j) in `after`, 1 without any.
     Proof: the conditional expectation of the noise given all draws and what came before
     is 0, and they determine u: minimisers, iterates x(s) and E[. | s] with s <= t,
     everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
-    clients') points p(.,t,j), j <= i, and noises, j < i.
+    clients') points p(.,t,j), j <= i, and noises, j < i. Where b is not 0 the visits
+    (m, j) come before (n, i), so do client m's earlier ones, and u may also be made of
+    points p(m,t,l) and noises, l <= j. The order is fixed before the noise, so b is a
+    number.
     """
-    form = _beside_noise(run, n, t, i, u, _own_past(run, n, i))
-    return zero(form, h.Unbiased(run), *_made(run, i))
-
-
-@rule
-def unbiased_after(
-    run: Split, n: Client, t: Ratio, i: Ratio, m: Client, j: Ratio, u: Vec
-) -> Theorem:
-    """Return Before <xi(n,t,i), u> = 0 for u fixed by the visits up to (m, j).
-
-    Proof: where the visit (m, j) comes before (n, i), so do client m's earlier ones:
-    as in `unbiased`, and u may also be made of points p(m,t,l) and noises, l <= j.
-    Elsewhere Before is 0. The order is fixed before the noise, so Before is a number.
-    """
-    require(run.kind.visits, "nobody visits")
-    own = _own_past(run, n, i)
+    require(run.kind.visits or not after, "nobody visits")
+    own, b = _own_past(run, n, i), ratio(1)
+    for m, j in after:
+        b = b * k.before(m, j, n, i, t)
 
     def past(one: k.OfStep, at: Ratio) -> bool:
-        return own(one, at) or (one.client is m and (j - at).poly().natural())
+        seen = ((j - at).poly().natural() for m, j in after if one.client is m)
+        return own(one, at) or any(seen)
 
-    form = _beside_noise(run, n, t, i, u, past) * k.before(m, j, n, i, t)
-    return zero(form, h.Unbiased(run), *_made(run, i), *_made(run, j))
+    form = _beside_noise(run, n, t, i, u, past) * b
+    made = _NONE.union(*(_made(run, step) for step in (i, *(j for _, j in after))))
+    return zero(form, h.Unbiased(run), *made)
 
 
 @rule
@@ -338,7 +297,7 @@ def _beside_noise(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, past: Past)
 
 
 _FIXED = k.Star | k.Unit
-_MADE_OF = Vec | k.Gradient | k.Value | k.Inner | k.Part | k.VecSum | k.LinSum
+_MADE_OF = Vec | Lin | k.Gradient | k.Value | k.Inner | k.Part | k.VecSum | k.LinSum
 
 
 def _determined(
@@ -378,10 +337,10 @@ def _at_most(index: Poly, largest: k.Substitution) -> Ratio:
 
 
 @rule
-def drawn(run: Split, n: Client, t: Ratio) -> Theorem:
-    """Return (1/q_n) J_n(t) - J_n(t)^2 = 0. Proof: J is 0 or 1/q_n."""
+def drawn(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
+    """Return (1/q_n) J_n(t) e - J_n(t)^2 e = 0. Proof: J is 0 or 1/q_n."""
     J = k.draw(run, n, t)
-    return zero(k.constant((1 + k.symbol(k.Odds(n))) * J - J * J))
+    return zero(form * ((1 + k.symbol(k.Odds(n))) * J - J * J))
 
 
 @rule
@@ -398,103 +357,41 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 
 
 @rule
-def expect(run: Split, t: Ratio, form: Lin) -> Theorem:
-    """Return form = the same form, averaged over the draws J_n(t) of round t.
+def expect(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
+    """Return J_n(t) e - e = 0 for e that does not depend on who takes part in round t.
 
-    J_n^k -> E J_n^k = (1/q_n)^(k-1), and for two sums over clients
-    (sum J_n^k u_n)(sum J_n^l v_n) -> the product of their means + sum_n c_n u_n v_n
-    with c_n = E J_n^(k+l) - E J_n^k E J_n^l.
-
-    Proof: what stands beside the draws is independent of them: it is a number, or made
-    of minimisers, of x(s) and E[. | s] with s <= t, and of local points and noises of
-    rounds < t (of SFL-V1 also of round t, for its clients do not meet within a round).
-    The draws of different clients are independent. A term without draws is kept. All
-    else is refused: draws of other rounds, which could be the same ones; draws of two
-    clients n and m, which could be one; a draw beside a sum over all clients' draws;
-    three sums; a draw in a denominator or inside a function.
+    Proof: E J_n = 1, and J_n is independent of e; see `_undrawn`.
     """
-    at, out = k.natural(t), Lin({})
-    for atom, c in form.coefficients.items():
-        fits = all(k.CHANCE not in factor.free for factor, _ in c.denominator)
-        require(fits, "divided by draws")
-        for value, powers in c.numerator.products():
-            random = {s: power for s, power in powers.items() if k.CHANCE in s.free}
-            other = {s: power for s, power in powers.items() if s not in random}
-            number = Ratio(Poly.product(value, other), c.denominator)
-            out = out + _mean(run, at, random, atom) * number
-    return zero(form - out, h.Participation(run))
+    _undrawn(run, t, form)
+    return zero(form * k.draw(run, n, t) - form, h.Participation(run))
 
 
-def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: k.LinAtom) -> Any:
-    """Return the mean of a product of powers of random symbols and an atom."""
-    if not random and k.CHANCE not in atom.free:
-        return k.lifted(atom)
-    if not random and isinstance(atom, k.LinSum) and k.CHANCE not in atom.weight.free:
-        v, inside = atom.opened()
-        ((body, of),) = inside.coefficients.items()
-        return k.summed(atom.binder, v, _mean(run, t, {}, body) * of)
-    ((one, power),) = random.items() if len(random) == 1 else ((None, 0),)
-    if isinstance(one, k.Draw) and one is k.Draw(run, one.client, t):
-        return _beside_draws(run, t, atom, _moment(one.client, power))
-    v, factors = k.fresh(k.CLIENTS), list[Any]()
-    for s, times in random.items():
-        require(isinstance(s, k.Total), "%s has no rule beside other draws", s)
-        factors += [cast(k.Total, s)] * times
-    pair = isinstance(atom, k.Inner) and not random
-    factors += atom.parts if pair else [atom]
-    opened = [_of_client(run, t, factor, v) for factor in factors]
-    sums = [power for _, power in opened if power]
-    require(1 <= len(sums) <= 2, "more than two sums over draws")
-    out = _product([
-        k.summed(k.CLIENTS, v, term * _moment(v, power)) if power else term
-        for term, power in opened
-    ])
-    if len(sums) == 2:
-        joint = _moment(v, sum(sums)) - _moment(v, sums[0]) * _moment(v, sums[1])
-        both = _product([term for term, _ in opened])
-        out = out + k.summed(k.CLIENTS, v, both * joint)
-    return out
+@rule
+def expect_both(run: Split, n: Client, m: Client, t: Ratio, form: Lin) -> Theorem:
+    """Return sum_m J_n(t) J_m(t) e(m) - sum_m e(m) - (1/q_n - 1) e(n) = 0 for such e.
 
-
-def _of_client(run: Split, t: Poly, factor: Any, v: Client) -> tuple[Any, int]:
-    """Return client v's term of a sum over clients, without draws, and J's power.
-
-    A factor that is no such sum is returned as it is, with power 0.
+    Proof: J_n and J_m are independent with mean 1 for m other than n, E J_n^2 = 1/q_n,
+    and both are independent of e(m).
     """
-    over_clients = isinstance(factor, k.WeightedSum) and factor.binder is k.CLIENTS
-    if not over_clients or k.CHANCE not in factor.weight.free:
-        return _beside_draws(run, t, factor, ratio(1)), 0
-    inside = k.renamed(factor.inside(), factor.variable, v)
-    ((atom, weight),) = inside.coefficients.items()
-    ((value, powers),) = weight.poly().products()
-    power = powers.get(k.Draw(run, v, t), 0)
-    others = {s: other for s, other in powers.items() if s is not k.Draw(run, v, t)}
-    rest = Poly.product(value, others)
-    require(power and k.CHANCE not in rest.free, "draws of other rounds or clients")
-    return _beside_draws(run, t, atom, Ratio(rest)), power
+    _undrawn(run, t, form)
+    require(n is not m, "%s is bound", m)
+    both = form * (k.draw(run, n, t) * k.draw(run, m, t) - 1)
+    own = k.lin_at(form, {m: n}) * k.symbol(k.Odds(n))
+    return zero(k.summed(k.CLIENTS, m, both) - own, h.Participation(run))
 
 
-def _beside_draws(run: Split, t: Poly, atom: k.Term, c: Ratio) -> Any:
-    """Return c times an atom that does not depend on the draws of round t."""
+def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
+    """Refuse a form that may depend on the draws of round t.
+
+    It does not if it has no draw itself, and is made of numbers, minimisers, of x(s)
+    and E[. | s] with s <= t, and of local points and noises of rounds < t (of SFL-V1
+    also of round t, for its clients do not meet within a round).
+    """
+    now = k.natural(t)
 
     def apart(one: k.OfStep, at: k.Substitution) -> bool:
-        same = (ratio(t) - _at_most(one.round, at)).poly().natural()
+        same = (t - _at_most(one.round, at)).poly().natural()
         return run.kind is k.Kind.V1 and same
 
-    fits = k.CHANCE not in atom.free and _determined(atom, run, t, apart, {})
-    require(fits, "%s depends on who takes part", atom)
-    return k.lifted(atom) * c
-
-
-def _product(factors: list[Lin | Vec]) -> Lin:
-    first, *others = factors
-    if isinstance(first, Lin):
-        return _product(others) * number_of(first) if others else first
-    (other,) = others
-    require(isinstance(other, Vec), "a vector times a number")
-    return k.inner(first, cast(Vec, other))
-
-
-def _moment(n: k.ClientIndex, power: int) -> Ratio:
-    """Return E J_n^k = (1/q_n)^(k-1) for k >= 1."""
-    return (1 + k.symbol(k.Odds(n))) ** (power - 1)
+    fits = k.CHANCE not in form.free and _determined(form, run, now, apart, {})
+    require(fits, "%s depends on who takes part", form)

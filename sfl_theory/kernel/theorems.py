@@ -457,18 +457,6 @@ def split(v: Var, form: Lin, first: Ratio, second: Ratio) -> Theorem:
 
 
 @rule
-def telescope(v: Var, form: Lin, upper: Ratio) -> Theorem:
-    """Return sum_{v<u} (e(v + 1) - e(v)) = e(u) - e(0).
-
-    Proof: every other term occurs once with each sign.
-    """
-    binder = k.Steps(k.natural(upper))
-    later = k.summed(binder, v, k.lin_at(form, {v: k.symbol(v) + 1}))
-    ends = k.lin_at(form, {v: upper}) - k.lin_at(form, {v: ratio(0)})
-    return zero(later - k.summed(binder, v, form) - ends)
-
-
-@rule
 def numbered(v: Client, form: Lin, count: int) -> Theorem:
     """Return sum_n e(n) = e(#0) + ... + e(#(N - 1)) for a given number N of clients.
 

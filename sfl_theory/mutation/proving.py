@@ -19,6 +19,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, ratio
 from sfl_theory.mutation import positivity
 from sfl_theory.mutation.changes import Neighbour
+from sfl_theory.proofs.derived import lowest
 
 Theorem = r.Theorem
 Rest = dict[k.LinAtom, Ratio]
@@ -185,7 +186,7 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
         best = k.Value(value.function, k.vec(k.Star(value.function)))
         if h.Minimiser(value.function) not in wanted.hypotheses or not not_negative(c):
             return None
-        uses.append((r.lowest(value.function, value.at), c))
+        uses.append((lowest(value.function, value.at), c))
         rest[best] = rest.get(best, ratio(0)) + c
     squares += _mixed(rest, not_negative)
     for atom, c in rest.items():

@@ -8,8 +8,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
-from sfl_theory.proofs import notation
-from sfl_theory.proofs.local_steps import block_below
+from sfl_theory.proofs import derived, notation
+from sfl_theory.proofs.local_steps import block_below, walked
 from sfl_theory.proofs.notation import combine, inverse_q, nat, of, steps, sum_over
 
 n, t, i, j = k.Client("n"), nat("t"), nat("i"), nat("j")
@@ -25,7 +25,7 @@ def aggregated(run: k.Split, side: k.Side) -> Theorem:
         side, k.summed(k.CLIENTS, n, end * k.weight(n)) - k.iterate(run, now + 1)
     )
     each = k.part(side, end - x + moved * rate)
-    local = rules.local_update(run, n, now, made, side, gap)
+    local = derived.local_update(run, n, now, made, side, gap)
     return combine(
         rules.update(run, side, now, gap),
         (sum_over(local, k.CLIENTS, n, k.weight(n)), -1),
@@ -45,8 +45,7 @@ def local_whole(run: k.Split) -> Theorem:
     at, eta = of(i), run.client.rate.at(now)
     total = k.summed(steps(at), j, stochastic(run, n, now, of(j)))
     gap = k.local_point(run, n, now, at) - k.iterate(run, now) + total * eta
-    sides = [(rules.local_update(run, n, now, at, side, gap), -1) for side in k.Side]
-    one = combine((rules.blocks(gap, gap), -1), *sides)
+    one = combine((walked(run, now, at, gap), -1))
     return sum_over(one, k.CLIENTS, n, notation.per_client("b", n))
 
 
@@ -92,7 +91,7 @@ def moved_by_drawn(run: k.Split, side: k.Side) -> Theorem:
     return combine(
         (rules.update(run, side, now, away), -1),
         (rules.update(run, side, now, sent), rate),
-        (rules.expect(run, now, k.inner(sent, sent)), -(rate**2)),
+        (derived.expect(run, now, k.inner(sent, sent)), -(rate**2)),
     )
 
 
@@ -104,10 +103,10 @@ def mean_of_models(run: k.Split, side: k.Side, z: k.Vec) -> Theorem:
     update = rules.update(run, side, now, z)
     stays = k.inner(k.part(side, k.iterate(run, now + 1)), z) - update.form
     each = k.part(side, end - x) + h * rate
-    local = rules.local_update(run, n, now, made, side, z)
+    local = derived.local_update(run, n, now, made, side, z)
     return combine(
         (update, -1),
-        (rules.expect(run, now, stays), -1),
+        (derived.expect(run, now, stays), -1),
         sum_over(local, k.CLIENTS, n, k.weight(n)),
         rules.linear(k.CLIENTS, n, each * k.weight(n), z),
     )
@@ -117,7 +116,7 @@ def mean_of_weights(run: k.Split, z: k.Vec) -> Theorem:
     """Return ``<[x(t+1)]_c, z> = <[x(t)]_c, z>`` for a client's rate of 0."""
     made = rules.update(run, k.Side.CLIENT, now, z)
     stays = k.inner(k.part(k.Side.CLIENT, k.iterate(run, now + 1)), z) - made.form
-    return combine((made, -1), (rules.expect(run, now, stays), -1))
+    return combine((made, -1), (derived.expect(run, now, stays), -1))
 
 
 @dataclass(frozen=True)
@@ -172,20 +171,20 @@ class Drawn:
         each = k.part(self.side, end - x) + self.h * self.rate
 
         def same(w: k.Vec) -> list[tuple[Theorem, Number]]:
-            local = rules.local_update(self.run, n, now, self.made, self.side, w)
+            local = derived.local_update(self.run, n, now, self.made, self.side, w)
             return [
                 (sum_over(local, k.CLIENTS, n, k.weight(n)), -1),
                 (rules.linear(k.CLIENTS, n, each * k.weight(n), w), -1),
                 (rules.update(self.run, self.side, now, w), 1),
             ]
 
-        mean_square = rules.expect(self.run, now, k.inner(self.noise, self.noise))
+        mean_square = derived.expect(self.run, now, k.inner(self.noise, self.noise))
         return combine(*same(self.gap), *same(self.noise), (mean_square, -1))
 
     def sharp(self, G2: Ratio) -> Theorem:
         """Return ``||gap||^2 <= tau^2 eta^2 G2 sum_n a_n^2 (1/q_n - 1)``."""
         whole = stochastic(self.run, n, now, of(j))
-        bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
+        bound = derived.bounded_gradient(self.run, G2, n, now, of(j))
         short = sum_over(
             block_below(self.side, whole, bound), steps(self.made), j, self.made
         )
@@ -220,7 +219,7 @@ class Drawn:
     def bounded(self, G2: Ratio) -> Theorem:
         """Return ``N tau sum_n eta^2 a_n^2/q_n sum_j (G2 - ||g||^2) >= 0``."""
         whole = stochastic(self.run, n, now, of(j))
-        bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
+        bound = derived.bounded_gradient(self.run, G2, n, now, of(j))
         short = block_below(self.side, whole, bound)
         factor = notation.number_of_clients() * self.made * self.rate**2
         each = sum_over(short, steps(self.made), j)

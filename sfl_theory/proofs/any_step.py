@@ -12,8 +12,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises
 from sfl_theory.proofs.foundations import convex_mean, growth, smooth_mean
 from sfl_theory.proofs.local_steps import Round, i, j, n, now, t, whole_mean
 from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
@@ -82,7 +82,7 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     Z, D = whole_mean(r, xi), whole_mean(r, gp - gx)
     after = r.next - best
     free = sum_over(
-        sum_over(rules.unbiased(run, n, now, of(i), u), steps(1), i),
+        sum_over(derived.unbiased(run, n, now, of(i), u), steps(1), i),
         k.CLIENTS,
         n,
         k.weight(n),
@@ -143,7 +143,7 @@ def first_gradient_stays(run: k.Split, S: Ratio) -> Theorem:
     nothing = combine((sizes, -at), signs=[rules.assume(k.constant(-at))])
     scale = S**2 * r.eta**2
     return combine(
-        rules.lipschitz(k.Local(n), S, r.point(at), r.x),
+        derived.lipschitz(k.Local(n), S, r.point(at), r.x),
         (local.whole_moved(r), -(S**2)),
         (rules.jensen(steps(at), j, ratio(1), g), scale),
         (nothing, scale),
@@ -154,14 +154,6 @@ def first_gradient_stays(run: k.Split, S: Ratio) -> Theorem:
 
 Signed = int
 """1 or -1: an equality is proved as two inequalities."""
-
-
-def move(r: Round, w: k.Vec) -> Theorem:
-    """Return ``<p_i - x + eta sum_{j<i} g_j, w> = 0``."""
-    g = stochastic(r.run, n, now, of(j))
-    away = r.away(of(i)) + k.summed(steps(of(i)), j, g) * r.eta
-    sides = [(rules.local_update(r.run, n, now, of(i), s, w), 1) for s in k.Side]
-    return combine(rules.blocks(away, w), *sides, target=k.inner(away, w))
 
 
 def nothing_before(r: Round, w: k.Vec, s: Signed) -> Theorem:
@@ -186,7 +178,7 @@ def stays(r: Round, w: k.Vec, s: Signed) -> Theorem:
     g = stochastic(r.run, n, now, of(j))
     target = k.inner(r.away(of(i)), w) * s
     uses: list[tuple[Theorem, Number]] = [
-        (move(r, w), s),
+        (local.walked(r.run, now, of(i), w), s),
         (rules.linear(steps(of(i)), j, g, w), -s * r.eta),
         (nothing_before(r, w, -s), r.eta),
     ]
@@ -199,7 +191,9 @@ def hessian_one(p: k.Vec, w: k.Vec, s: Signed) -> Theorem:
     F_n is 1-smooth and 1-convex, so its second-order expansions are exact.
     """
     F, one = k.Local(n), ratio(1)
-    low, high = (rules.smooth, rules.convex) if s > 0 else (rules.convex, rules.smooth)
+    low, high = (
+        (rules.smooth, derived.convex) if s > 0 else (derived.convex, rules.smooth)
+    )
     uses: list[tuple[Theorem, Number]] = [
         (low(F, one, p, p + w), 1),
         (high(F, one, BEST, p + w), 1),
@@ -264,9 +258,9 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
     )
     start = k.norm2(k.iterate(r.run, 0) - BEST)
     total = k.summed(steps(T), t, v)
-    plain = combine(sum_over(grows, steps(T), t), (rules.telescope(t, v, T), -1))
+    plain = combine(sum_over(grows, steps(T), t), (derived.telescope(t, v, T), -1))
     weighted = combine(
-        sum_over(falls, steps(T), t, of(t) + 1), rules.telescope(t, v * of(t), T)
+        sum_over(falls, steps(T), t, of(t) + 1), derived.telescope(t, v * of(t), T)
     )
     factor = 1 / (1 + 2 * eta * T)
     uses: list[tuple[Theorem, Number]] = [
@@ -316,10 +310,10 @@ def short_step(F: k.NamedFunction, mu: Ratio, eta: Ratio) -> Theorem:
     g, u, v = k.gradient(F, x), x - best, y - best
     flat, half = k.gradient(F, best), ratio(1) / 2
     uses: list[tuple[Theorem, Number]] = [
-        (rules.convex(F, mu, best, y), 1),
+        (derived.convex(F, mu, best, y), 1),
         (rules.stationary(F, v), 1),
         (rules.descend(run, ratio(0), v + u - g * eta), mu / 2),
-        (rules.lipschitz(F, mu, x, best), eta * half),
+        (derived.lipschitz(F, mu, x, best), eta * half),
         (rules.stationary(F, g), -eta),
         (rules.stationary(F, flat), eta * half),
     ]

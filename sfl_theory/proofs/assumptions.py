@@ -6,6 +6,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.foundations import monotone
 from sfl_theory.proofs.local_steps import Round, now
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, sum_over
@@ -40,8 +41,8 @@ def variance_of_bounded(r: Round, G2: Ratio) -> Theorem:
     """Return ``E||xi(n,t,j)||^2 <= G2`` for unbiased gradients; sum of b_n times it."""
     j = of(nat("j"))
     gp, xi = r.local_gradient(j), r.noise(j)
-    fair = rules.unbiased(r.run, n, now, j, gp)
-    bound = rules.bounded_gradient(r.run, G2, n, now, j)
+    fair = derived.unbiased(r.run, n, now, j, gp)
+    bound = derived.bounded_gradient(r.run, G2, n, now, j)
     target = k.constant(G2) - k.norm2(xi)
     one = combine(bound, (fair, 2), (gp, 1), target=target)
     return sum_over(one, k.CLIENTS, n, per_client("b", n))
@@ -78,7 +79,7 @@ def lipschitz_mean(S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
     own = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), y)
     d = k.gradient(k.MEAN, x) - k.gradient(k.MEAN, y)
     mean = k.summed(k.CLIENTS, n, own * k.weight(n))
-    near = rules.lipschitz(k.Local(n), S, x, y)
+    near = derived.lipschitz(k.Local(n), S, x, y)
     exact = [
         (rules.mean_gradient(p, w), sign)
         for w in (d, mean)

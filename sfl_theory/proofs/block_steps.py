@@ -15,8 +15,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction
+from sfl_theory.proofs import derived, noises, non_convex, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, non_convex, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, n, now, sigma2, young
 from sfl_theory.proofs.non_convex import TwoPaces, deviation, one_round
@@ -52,7 +52,7 @@ def drawn(r: Round, side: k.Side, each: k.Vec) -> k.Vec:
 
 def averaged(r: Round, form: k.Lin, c: Number) -> list[tuple[Theorem, Number]]:
     """Return c times: a form is its mean over who takes part; none without draws."""
-    return [(rules.expect(r.run, now, form), c)] if r.run.drawn else []
+    return [(derived.expect(r.run, now, form), c)] if r.run.drawn else []
 
 
 def pull(r: Round, side: k.Side) -> Theorem:
@@ -71,7 +71,7 @@ def pull(r: Round, side: k.Side) -> Theorem:
 def apart(r: Round, side: k.Side, upper: Number) -> Theorem:
     """Return ``sum_i ||[grad F_n(x) - grad F_n(p)]_b||^2 <= S^2 sum_i ||p - x||^2``."""
     change = r.own_gradient() - r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return sum_over(local.block_below(side, change, near), steps(upper), i)
 
 
@@ -97,7 +97,7 @@ def first_order(r: Round, side: k.Side) -> Theorem:
 def own_gradient(r: Round) -> Theorem:
     """Return ``||grad F_n(x)||^2 <= 2 ||grad f(x)||^2 + 2 eps2``."""
     g, gx = r.gradient, r.own_gradient()
-    near = rules.heterogeneity(eps2, n, r.x)
+    near = derived.heterogeneity(eps2, n, r.x)
     return combine(young(g, gx - g, 1), (near, 2))
 
 
@@ -125,7 +125,7 @@ def drift_of(p: TwoPaces, side: k.Side, small: Theorem, c: Number) -> Theorem:
 def _near_gradients(r: Round, upper: Ratio) -> Theorem:
     """Return ``sum_i ||gp||^2 <= 2 upper ||gx||^2 + 2 S^2 D_n``."""
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine(young(gx, gp - gx, 1), (near, 2))
     return sum_over(one, steps(upper), i)
 
@@ -202,8 +202,8 @@ def step_size(r: Round, side: k.Side) -> Theorem:
     b_i, b_0 = k.part(side, r.local_gradient(of(i)) + r.noise(of(i))), k.part(side, g_0)
     zero = ratio(0)
     var = combine(
-        (rules.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
-        rules.variance(r.run, sigma2(n), n, now, zero),
+        (derived.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
+        derived.variance(r.run, sigma2(n), n, now, zero),
         rules.blocks(xi, xi),
         (k.part(local.other(side), xi), 1),
         target=k.norm2(k.part(side, gx)) + k.constant(sigma2(n)) - k.norm2(b_0),
@@ -235,17 +235,17 @@ def change_of_gradient(r: Round, side: k.Side) -> Theorem:
 
     def near(step: Ratio) -> Theorem:
         apart = r.local_gradient(step) - gx
-        lipschitz = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
+        lipschitz = derived.lipschitz(k.Local(n), S, r.x, r.point(step))
         return local.block_below(side, apart, lipschitz)
 
     def noisy(step: Ratio) -> Theorem:
-        var = rules.variance(r.run, sigma2(n), n, now, step)
+        var = derived.variance(r.run, sigma2(n), n, now, step)
         return local.block_below(side, r.noise(step), var)
 
     old = k.part(side, r.noise(0))
     fixed = far(after) - old
     later = combine(
-        (rules.unbiased(r.run, n, now, after, fixed), -2),
+        (derived.unbiased(r.run, n, now, after, fixed), -2),
         young(far(after), -old, 1),
         (near(after), 2),
         (noisy(ratio(0)), 2),
@@ -286,7 +286,7 @@ def block_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||sum_n w_n J_n sum_i xi||^2 <= tau_b sum_n w_n^2/q_n sigma_n^2``."""
     tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
     apart = noises.independent(r.run, n, i, w, now, tau, side)
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    var = derived.variance(r.run, sigma2(n), n, now, of(i))
     one = local.block_below(side, xi, var)
     means = averaged(r, k.constant(mean(n, w**2 * sigma2(n))), -tau)
     return combine(apart, r.summed(one, tau, w**2), *means)
@@ -299,7 +299,7 @@ def block_gradients(r: Round, side: k.Side) -> Theorem:
     half, rest = Fraction(1, 2), k.part(local.other(side), far)
     own = combine(
         young(k.part(side, g), k.part(side, far), 1),
-        (rules.heterogeneity(eps2, n, r.x), 2),
+        (derived.heterogeneity(eps2, n, r.x), 2),
         (rules.blocks(far, far), 2),
         (rest, 2),
     )

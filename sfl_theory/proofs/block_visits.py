@@ -15,16 +15,17 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import block_steps, notation
+from sfl_theory.proofs import block_steps, derived, drawn_visits, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.block_steps import factor, moved, own_gradient, pull, total
-from sfl_theory.proofs.local_steps import N, S, eps2, i, j, n, now, sigma2, young
+from sfl_theory.proofs.drawn_visits import Drawn
+from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
-from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
 ROUND_T = local.Round(notation.equal_paces(k.Kind.V2, tau, notation.rates("eta")))
 sigmas = mean(n, sigma2(n))
+ALL, HALF = Drawn(k.Participants.EVERYONE), Fraction(1, 2)
 
 
 def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:
@@ -37,44 +38,25 @@ def total_drift() -> k.Lin:
     return ROUND_T.drift(tau, 1)
 
 
-def client_drift() -> Theorem:
-    """Return the drift of the client blocks, ``2 eta^2 tau (tau Gamma_c + Xi_c)``."""
-    r = ROUND_T
-    xi = k.part(k.Side.CLIENT, r.noise(of(j)))
-    more = rules.longer(j, xi, of(i), tau)
-    one = local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
-    return all_steps(combine(one, (more, 2 * r.eta**2)))
-
-
-def server_drift() -> Theorem:
-    """Return the drift of the server block: the visits before (n, i) moved it."""
-    return all_steps(Visited(ROUND_T).way())
-
-
 @cache
 def drift() -> Theorem:
-    """Return ``D <= 2 eta^2 N tau^2 (N Gamma + sum_n sigma_n^2)``.
+    """Return ``D <= 2 eta^2 tau^2 (N^2 Gamma + (N + 1/2) sum_n sigma_n^2)``.
 
     Gamma = sum_n sum_i ||gp_i||^2.
     """
-    r = ROUND_T
+    r, side = ROUND_T, k.Side.CLIENT
     gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
-    size, client = 2 * r.eta**2, k.Side.CLIENT
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    Gamma = r.over(k.norm2(gp), tau, 1)
-    spare = all_steps(combine((k.part(client, gp), 1)))
-    noise = all_steps(combine((k.part(client, xi), 1)))
+    size = 2 * r.eta**2
+    var = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(
         (all_steps(local.both_parts(away)), -1),
-        client_drift(),
-        server_drift(),
+        drawn_visits.client_drift(ALL),
+        drawn_visits.server_drift(ALL),
         (all_steps(local.both_parts(gp)), size * N**2 * tau**2),
-        (spare, size * N**2 * tau**2 - r.eta**2 * tau * (tau - 1)),
-        (all_steps(local.both_parts(xi)), size * N * tau),
-        (noise, size * (N * tau - tau)),
-        (all_steps(var), size * N * tau),
-        target=Gamma * (size * N**2 * tau**2)
-        + k.constant(size * N * tau**2 * sigmas)
+        (all_steps(combine((k.part(side, gp), 1))), size * tau**2 * (N**2 - HALF)),
+        (all_steps(local.block_below(k.Side.SERVER, xi, var)), size * N * tau),
+        target=r.over(k.norm2(gp), tau, 1) * (size * N**2 * tau**2)
+        + k.constant(size * (N + HALF) * tau**2 * sigmas)
         - total_drift(),
     )
 
@@ -86,13 +68,13 @@ def small(times: int) -> Theorem:
 
 @cache
 def drift_closed(short: Theorem | None = None) -> Theorem:
-    """Return ``D <= 8 eta^2 N^2 tau^3 sum ||gx||^2 + 4 eta^2 N tau^2 sum sigma_n^2``.
+    """Return ``D <= 8 eta^2 N^2 tau^3 sum ||gx||^2 + 6 eta^2 N tau^2 sum sigma_n^2``.
 
     For `short`, which is ``8 (S eta N tau)^2 <= 1``, an assumption if left out.
     """
     r = ROUND_T
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine(young(gx, gp - gx, 1), (near, 2))
     theta = 2 * r.eta**2 * N**2 * tau**2
     spare = 1 - 4 * theta * S**2
@@ -103,7 +85,7 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
         (all_steps(one), 2 * theta),
         (positive, spare),
         target=own * (4 * theta * tau)
-        + k.constant(4 * r.eta**2 * N * tau**2 * sigmas)
+        + k.constant(6 * r.eta**2 * N * tau**2 * sigmas)
         - total_drift(),
         signs=[sign(spare, (short or small(8), 1))],
     )
@@ -116,29 +98,6 @@ def drift_by_mean() -> Theorem:
     own, most = sum_over(own_gradient(r), k.CLIENTS, n), 16 * N**2 * tau**3 * r.eta**2
     bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
     return combine(drift_closed(), (own, most / 2), target=bound * most - total_drift())
-
-
-def equal_weights() -> tuple[Theorem, Theorem]:
-    """Return ``N a_n <= 1`` and ``N a_n >= 1``, assumptions for every client."""
-    excess = N * k.weight(n) - 1
-    return rules.assume(k.constant(-excess)), rules.assume(k.constant(excess))
-
-
-def follows_mean(w: k.Vec) -> Theorem:
-    """Return ``<sum_n [grad F_n(x)]_s - N grad_s f, w> >= 0`` for equal weights."""
-    r, side = ROUND_T, k.Side.SERVER
-    gx, excess = k.part(side, r.own_gradient()), N * k.weight(n) - 1
-    below, above = equal_weights()
-    quarter = Fraction(1, 4)
-    one = combine(
-        (gx + w, -excess * quarter), (gx - w, excess * quarter), signs=[below, above]
-    )
-    own = k.part(side, w)
-    return combine(
-        sum_over(one, k.CLIENTS, n),
-        (rules.linear(k.CLIENTS, n, gx * excess, w), -1),
-        (rules.mean_gradient(r.x, own), -N),
-    )
 
 
 def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
@@ -161,7 +120,7 @@ def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
         if side is k.Side.CLIENT:
             uses.append((rules.mean_gradient(r.x, k.part(side, direction)), -tau))
         else:
-            uses.append((follows_mean(direction), tau))
+            uses.append((drawn_visits.follows(ALL, side, direction), tau))
     right = r.over(k.norm2(block), tau, w) * (W * tau)
     return combine(*uses, target=right - k.norm2(mean_ - M)), W
 

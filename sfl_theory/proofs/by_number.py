@@ -17,6 +17,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, steps
 from sfl_theory.proofs.unrolled import (
     block,
@@ -71,7 +72,7 @@ def specialised(theorem: Theorem, ranges: Ranges, body: h.Hypothesis) -> Theorem
 def at_most_one() -> Theorem:
     """Return ``1 - before(m,j;n,i;t) >= 0``."""
     b = k.before(m, of(j), n, of(i), now)
-    zero = rules.before_or_not(m, of(j), n, of(i), now)
+    zero = derived.before_or_not(m, of(j), n, of(i), now)
     return combine(zero, rules.square(1 - b), target=k.constant(1 - b))
 
 
@@ -237,7 +238,7 @@ class Numbers:
         if len(shown) != 2:
             raise ValueError(f"visit {one} does not come before {two}")
         places = (n, ratio(s), ratio(b), m, ratio(a))
-        after = rules.unbiased_after(self.run, *places, u)
+        after = derived.unbiased_after(self.run, *places, u)
         own, xi = k.vec_at(u, dict(values)), k.noise(self.run, client(q), s, b)
         rest = 1 - k.before(client(p), a, client(q), b, s)
         return combine(
@@ -317,7 +318,7 @@ class Numbers:
     def point(self, q: int, s: int, step: int, side: k.Side) -> Found:
         """Return the like for ``[p(#q,s,step) - x(s)]_b``, b a server for all."""
         away = k.local_point(self.run, client(q), s, step) - k.iterate(self.run, s)
-        moved = rules.local_update(self.run, n, ratio(s), ratio(step), side, w)
+        moved = derived.local_update(self.run, n, ratio(s), ratio(step), side, w)
         visits = self.run.kind.visits
         made = steps_of(self.run, side) if visits else step
         visit = (q, step) if visits else None

@@ -14,9 +14,15 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, Vec, constant, norm2
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs import notation
-from sfl_theory.proofs.counted_steps import G2, apart, counted, value_ends
+from sfl_theory.proofs.counted_steps import (
+    G2,
+    apart,
+    counted,
+    distance_ends,
+    value_ends,
+)
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.mean_steps import SINGLE, ZERO, MeanStep, gap
 from sfl_theory.proofs.minibatch_stepwise import J, K, S, T, now
@@ -60,18 +66,13 @@ def over_steps(
     """
     round_ = combine(
         sum_over(gained, steps(K), st.j),
-        rules.telescope(st.j, form(one.middle), K),
+        derived.telescope(st.j, form(one.middle), K),
         *ends,
     )
     x = k.iterate(one.walk.run, now)
-    return combine(sum_over(round_, steps(T), st.t), rules.telescope(st.t, form(x), T))
-
-
-def _near(one: MeanStep) -> Ends:
-    walk = one.walk
-    before, after = (k.iterate(walk.run, at) for at in (now, now + 1))
-    start = walk.start_of_mean(walk.middle(ratio(0)) + before - st.BEST * 2)
-    return combine((start, -1)), walk.ends(walk.middle(K) + after - st.BEST * 2)
+    return combine(
+        sum_over(round_, steps(T), st.t), derived.telescope(st.t, form(x), T)
+    )
 
 
 def average_gap(kind: k.Kind) -> Theorem:
@@ -82,7 +83,7 @@ def average_gap(kind: k.Kind) -> Theorem:
     """
     one = step(kind, None)
     gained = combine(one.bounded_descent(G2), (drift(one), S * eta))
-    whole = over_steps(one, gained, distance, _near(one))
+    whole = over_steps(one, gained, distance, distance_ends(one.walk))
     return combine((whole, 1 / (2 * eta * K * T)), (_last(one), 1 / (2 * eta * K * T)))
 
 
@@ -98,14 +99,14 @@ def average_gap_divided(kind: k.Kind) -> Theorem:
         one.toward_best(1, ZERO),
         (drift(one), S * eta * (1 + 2 * S * eta)),
         (one.small, 2 * S * eta * G2 * (J * eta) ** 2),
-        (rules.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
+        (derived.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
         target=distance(one.middle)
         - distance(one.walk.middle(J + 1))
         - gap(one.middle) * eta
         + constant(eta**2 * SINGLE + more * (J * eta) ** 2 * G2),
         signs=[sign(eta - 4 * S * eta**2, (one.small, 4 * eta))],
     )
-    whole = over_steps(one, gained, distance, _near(one))
+    whole = over_steps(one, gained, distance, distance_ends(one.walk))
     return combine((whole, 1 / (eta * K * T)), (_last(one), 1 / (eta * K * T)))
 
 
@@ -123,5 +124,5 @@ def average_gradient(kind: k.Kind) -> Theorem:
     gained = combine(one.value_descent(0), (drift(one), S**2 * eta / 2))
     whole = over_steps(one, gained, gap, value_ends(one.walk, smooth_mean))
     share = 2 / (eta * K * T)
-    last = rules.lowest(k.MEAN, k.iterate(one.walk.run, T))
+    last = derived.lowest(k.MEAN, k.iterate(one.walk.run, T))
     return combine((whole, share), (last, share))

@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import local_steps
+from sfl_theory.proofs import derived, local_steps
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, n, now, other
 from sfl_theory.proofs.non_convex import TwoPaces
@@ -71,7 +71,7 @@ def _g(p: Paces, step: Number) -> k.Vec:
 
 
 def _bounded(p: Paces, step: Number) -> Theorem:
-    return rules.bounded_gradient(p.run, G2, n, now, ratio(step))
+    return derived.bounded_gradient(p.run, G2, n, now, ratio(step))
 
 
 def early(p: Paces) -> Theorem:
@@ -114,7 +114,7 @@ def near(p: Paces) -> Theorem:
         return r.own_gradient() - r.local_gradient(step)
 
     def close(step: Number) -> Theorem:
-        return rules.lipschitz(k.Local(n), S, r.x, r.point(step))
+        return derived.lipschitz(k.Local(n), S, r.x, r.point(step))
 
     short = other(p.longer)
     own = local_steps.block_below(short, apart(of(i)), close(of(i)))
@@ -195,7 +195,10 @@ def whole_move(p: Paces) -> Theorem:
         drawn = total(p, side, _g(p, of(i)), share(p))
         uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), inside), p.eta(side) ** 2))
         if p.partial:
-            uses.append((rules.expect(p.run, now, k.norm2(drawn)), -(p.eta(side) ** 2)))
+            uses.append((
+                derived.expect(p.run, now, k.norm2(drawn)),
+                -(p.eta(side) ** 2),
+            ))
     each = client_move(p)
     uses.append((sum_over(each, k.CLIENTS, n, k.weight(n)), 1))
     if p.partial:
@@ -249,7 +252,7 @@ def direction(p: Paces, side: k.Side, w: k.Vec) -> list[tuple[Theorem, Number]]:
     uses: list[tuple[Theorem, Number]] = []
     if p.partial:
         drawn = total(p, side, _g(p, of(i)), share(p))
-        uses.append((rules.expect(p.run, now, k.inner(drawn, w)), 1))
+        uses.append((derived.expect(p.run, now, k.inner(drawn, w)), 1))
     return [*uses, (local_steps.centred(r, side, w, made, k.weight(n)), 1)]
 
 
@@ -294,12 +297,12 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
     """
     r, zero = Round(p.run), ratio(0)
     gx, gp, gf = r.own_gradient(), r.local_gradient(0), r.gradient
-    unbiased = rules.unbiased(p.run, n, now, zero, gp)
+    unbiased = derived.unbiased(p.run, n, now, zero, gp)
     there = combine((unbiased, 2), _bounded(p, zero), (r.noise(0), 1))
     here = combine(
         local_steps.young(gp, gx - gp, c),
         (there, 1 + c),
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
+        (derived.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
         (both_parts(r.away(0)), -(1 + 1 / c) * S**2),
         *(
             (local_steps.own_steps(r, side, zero, zero), (1 + 1 / c) * S**2)

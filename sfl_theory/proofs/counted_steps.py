@@ -23,8 +23,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import Lin, Vec, constant, norm2, part
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs import notation
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.mean_steps import SINGLE, MeanStep, gap
 from sfl_theory.proofs.minibatch_stepwise import J, K, S, T, Walk, mu, n, now, over
@@ -100,17 +100,14 @@ def apart(walk: Walk, first: Ratio, own: Ratio, falls: Theorem) -> Theorem:
     """
     run, g = walk.run, stochastic(walk.run, n, now, EARLY)
 
-    def block(u: Vec) -> Vec:
-        return u if walk.alone else part(st.CLIENT, u)
-
     away = walk.point(J) - k.iterate(run, now)
-    mean_ = block(walk.middle(J) - k.iterate(run, now))
+    mean_ = walk.own(walk.middle(J) - k.iterate(run, now))
     total = k.summed(steps(J), before, walk.move(EARLY, n))
-    seen, d = block(away - total), walk.apart(J)
-    uses = [rules.local_update(run, n, now, J, st.CLIENT, seen)]
+    seen, d = walk.own(away - total), walk.apart(J)
+    uses = [derived.local_update(run, n, now, J, st.CLIENT, seen)]
     rest, server = list[notation.Use](), list[notation.Use]()
     if walk.alone:
-        uses.append(rules.local_update(run, n, now, J, st.SERVER, seen))
+        uses.append(derived.local_update(run, n, now, J, st.SERVER, seen))
         uses.append(rules.blocks(away + total, seen))
     else:
         rest = [(rules.blocks(g, g), own**2), (part(st.SERVER, g), own**2)]
@@ -119,19 +116,22 @@ def apart(walk: Walk, first: Ratio, own: Ratio, falls: Theorem) -> Theorem:
             (over(walk.server_same(d)), -1),
         ]
     one = combine(
-        (rules.bounded_gradient(run, G2, n, now, EARLY), own**2),
+        (derived.bounded_gradient(run, G2, n, now, EARLY), own**2),
         (falls, (first + own) * G2),
         *rest,
-        target=constant(first**2 * G2) - norm2(block(g)) * own**2,
+        target=constant(first**2 * G2) - norm2(walk.own(g)) * own**2,
     )
     each = combine(
         *((use, -1) for use in uses),
-        rules.jensen(steps(J), before, ratio(1), block(g) * own),
+        rules.jensen(steps(J), before, ratio(1), walk.own(g) * own),
         (sum_over(one, steps(J), before), J),
-        target=constant(J**2 * first**2 * G2) - norm2(block(away)),
+        target=constant(J**2 * first**2 * G2) - norm2(walk.own(away)),
     )
     whole = combine(
-        over(each), (st.of_mean(block(walk.point(J)), mean_), -2), (mean_, 1), *server
+        over(each),
+        (st.of_mean(walk.own(walk.point(J)), mean_), -2),
+        (mean_, 1),
+        *server,
     )
     return rules.cut(whole, st.STARTED)
 
@@ -281,10 +281,7 @@ class Falling:
 
         And no larger for the model after it than at the last mean model.
         """
-        walk, zero = self.walk, ratio(0)
-        before, after = (k.iterate(walk.run, at) for at in (now, now + 1))
-        start = walk.start_of_mean(walk.middle(zero) + before - st.BEST * 2)
-        return combine((start, -1)), walk.ends(walk.middle(K) + after - st.BEST * 2)
+        return distance_ends(self.walk)
 
     def grown(self) -> Theorem:
         """Return what a step adds to the potential at most."""
@@ -315,7 +312,7 @@ class Falling:
         middle = self.form(self.walk.middle(J))
         return combine(
             sum_over(self.grown(), steps(K), st.j),
-            rules.telescope(st.j, middle * self.below(x, 1), K),
+            derived.telescope(st.j, middle * self.below(x, 1), K),
             (start, self.below(y, 1)),
             (end, self.below(y + K, 1)),
         )
@@ -325,7 +322,7 @@ class Falling:
         away = self.form(k.iterate(self.walk.run, now)) * self.below(y, 1)
         whole = combine(
             sum_over(self.one_round(), steps(T), st.t),
-            rules.telescope(st.t, away, T),
+            derived.telescope(st.t, away, T),
         )
         return combine((whole, 1 / self.below(gamma + K * T, 1)))
 
@@ -353,7 +350,7 @@ class FallingGap(Falling):
     def descended(self) -> tuple[Theorem, Theorem]:
         """Return ``gap' <= (1 - mu h) gap + S^2 h/2 D + S h^2/2 SINGLE``."""
         step = combine(self.step.value_descent(0), (self.step.steep(), rate(J) / 2))
-        return step, rules.lowest(k.MEAN, self.step.middle)
+        return step, derived.lowest(k.MEAN, self.step.middle)
 
     def kept(self) -> Theorem:
         """Return ``W (mu x eta - p) >= 0``."""
@@ -370,6 +367,13 @@ class FallingGap(Falling):
     def ends(self) -> tuple[Theorem, Theorem]:
         """Return the same of the gap."""
         return value_ends(self.walk)
+
+
+def distance_ends(walk: Walk) -> tuple[Theorem, Theorem]:
+    """Return what `Falling.ends` says, of the squared distance."""
+    before, after = (k.iterate(walk.run, at) for at in (now, now + 1))
+    start = walk.start_of_mean(walk.middle(ratio(0)) + before - st.BEST * 2)
+    return combine((start, -1)), walk.ends(walk.middle(K) + after - st.BEST * 2)
 
 
 def value_ends(walk: Walk, above: Above = majorant_of_mean) -> tuple[Theorem, Theorem]:

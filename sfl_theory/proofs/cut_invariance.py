@@ -1,9 +1,8 @@
 """Proposition 1 of dachille2024: one round of SFL-V1 by blocks, and summed.
 
 The other block moves too and changes this block's gradient, so distances on the right
-are of whole vectors. On top of `equal_steps`.
-
-The proof does not use the paper's Lemma 2: drift, Jensen, one step for both blocks.
+are of whole vectors. On top of `equal_steps`. A round of both blocks is that of han2024
+for equal numbers of steps (`non_convex`), which does not use the paper's Lemma 2.
 """
 
 from __future__ import annotations
@@ -15,10 +14,17 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import equal_steps, sharp_rounds
+from sfl_theory.proofs import (
+    block_steps,
+    derived,
+    equal_steps,
+    non_convex,
+    sharp_rounds,
+)
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.equal_steps import each_client, eta, gf, gx, noisy, r, run, tau
-from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t, whole_mean
+from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t
+from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.proofs.notation import combine, count, mean, of, steps, sum_over
 from sfl_theory.proofs.sharp_rounds import Sharp
 
@@ -29,27 +35,9 @@ sigma_w = mean(n, own * sigma2(n))
 step = r.next - r.x
 
 
-def spread() -> k.Lin:
-    """Return ``D = sum_n N a_n^2 sum_i ||p_i - x||^2``."""
-    return r.drift(tau, own)
-
-
 def eq_18(side: k.Side) -> Theorem:
     """Return (18) with whole displacements: ``<grad_b f, x' - x> <= ...``."""
-    g, apart = k.part(side, gf), gx - r.local_gradient(of(i))
-    M = r.whole(side, r.local_gradient(of(i)))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    return combine(
-        (rules.update(run, side, now, g), -1),
-        (local.centred(r, side, gf, tau, k.weight(n)), eta),
-        (local.mean_deviation(r, side), eta / (2 * tau)),
-        (r.summed(local.block_at_most(side, apart), tau, own), eta / 2),
-        (r.summed(near, tau, own), eta / 2),
-        (M, eta / (2 * tau)),
-        target=spread() * (eta * S**2 / 2)
-        - k.norm2(g) * (eta * tau / 2)
-        - k.inner(g, step),
-    )
+    return block_steps.first_order(r, side)
 
 
 def eq_19(side: k.Side) -> Theorem:
@@ -97,51 +85,41 @@ def centred_start(side: k.Side) -> Theorem:
     """Return ``||[g_0]_b||^2 <= ||[grad F_n(p_0)]_b||^2 + sigma_n^2``."""
     start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
     return combine(
-        (rules.unbiased(run, n, now, ratio(0), start), -2),
+        (derived.unbiased(run, n, now, ratio(0), start), -2),
         local.block_at_most(side, xi),
-        rules.variance(run, sigma2(n), n, now, ratio(0)),
+        derived.variance(run, sigma2(n), n, now, ratio(0)),
     )
 
 
 def eq_23(side: k.Side) -> Theorem:
     """Return (23) with 4 for 2 and the whole gradient; ``2 S eta tau <= 1``."""
     u2 = S**2 * eta**2 * tau**2
-    small = rules.assume(k.constant(1 - 2 * S * tau * eta))
-    square = combine((small, 1 + 2 * S * tau * eta))
     gp = r.local_gradient(of(i))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     half = S * eta**2 * tau / 2
     one = combine(
         local.block_at_most(side, noisy(of(i))),
-        (rules.unbiased(run, n, now, of(i), gp), -2),
-        equal_steps.gradient_there(of(i)),
-        rules.variance(run, sigma2(n), n, now, of(i)),
+        (derived.unbiased(run, n, now, of(i), gp), -2),
+        local.young(gx, gp - gx, 1),
+        (near, 2),
+        derived.variance(run, sigma2(n), n, now, of(i)),
     )
-    size = tau * (1 + 8 * u2)
+    size, of_F = tau * (1 + 8 * u2), tau * (2 + 16 * u2 / 3)
     return combine(
         (moved(side), S / 2),
         (r.summed(one, tau, own), half),
-        (each_client(equal_steps.drift(), own), 4 * S**2 * half),
-        (
-            r.summed(equal_steps.not_negative(r.away(of(i))), tau, own),
-            2 * S**2 * half * (1 - 4 * u2),
-        ),
-        (
-            each_client(equal_steps.own_gradient(), own),
-            half * (2 * tau + 16 * u2 * tau / 3),
-        ),
-        (gf, half * kappa * 16 * u2 * tau / 3 * 4),
+        (each_client(equal_steps.small_drift(), own), 2 * S**2 * half),
+        (local.own_gradients(r, own), half * of_F),
+        (gf, half * kappa * (4 * size - 2 * of_F)),
         target=k.norm2(gf) * (half * kappa * size * 4)
         + k.constant(half * size * (4 * kappa * eps2 + sigma_w))
         - k.norm2(k.part(side, step)) * (S / 2),
-        signs=[square],
     )
 
 
 # Proposition 1 of dachille2024, printed and sharper: one round of SFL-V1, summed -----
 
 u = S * eta * tau
-M = Fraction(128, 127)
-"""``1/(1 - 2 u^2)`` where u = S eta tau <= 1/16."""
 
 
 def small() -> Theorem:
@@ -149,83 +127,20 @@ def small() -> Theorem:
     return combine((rules.assume(k.constant(1 / (16 * S * tau) - eta)), 16 * S * tau))
 
 
-def small_by_weights() -> Theorem:
-    """Return the second condition, ``8 S K tau sum a^2 eta <= 1``."""
-    return rules.assume(k.constant(1 - 8 * S * kappa * tau * eta))
-
-
 def fall() -> k.Lin:
     """Return ``f(x) - f(x')``."""
     return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
 
 
-def deviation() -> Theorem:
-    """Return ``||tau grad f - M||^2 <= tau S^2 sum K a^2 sum_i ||p_i - x||^2``."""
-    left = gf * tau - whole_mean(r, r.local_gradient(of(i)))
-    apart = gx - r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    return combine(
-        *((local.mean_deviation(r, side), 1) for side in k.Side),
-        (r.summed(rules.blocks(apart, apart), tau, own), tau),
-        (r.summed(near, tau, own), tau),
-        (rules.blocks(left, left), -1),
-        target=spread() * (tau * S**2) - k.norm2(left),
-    )
-
-
-def descended() -> Theorem:
-    """Return ``eta tau/2 ||grad f||^2 <= f - f' + s + 2m/3 u^2 eta tau G``.
-
-    ``s = S eta^2 tau sum a^2 sigma^2 + m/2 S^2 eta^3 tau^2 sum own sigma^2`` and
-    ``G = sum own ||grad F_n||^2``.
-    """
-    square = combine((small(), 1 + 16 * u))
-    mean_gradient = whole_mean(r, r.local_gradient(of(i)))
-    noise = whole_mean(r, r.noise(of(i)))
-    half = eta * S**2 / 2
-    positive = r.summed(equal_steps.not_negative(r.away(of(i))), tau, own)
-    rest = eta / (2 * tau) - S * eta**2
-    target = (
-        fall()
-        + k.constant(S * eta**2 * tau * mean(n, k.weight(n) ** 2 * sigma2(n)))
-        + k.constant(half * M * eta**2 * tau**2 * sigma_w)
-        + k.summed(k.CLIENTS, n, k.norm2(gx) * own)
-        * (half * M * eta**2 * tau**3 * 4 / 3)
-        - k.norm2(gf) * (eta * tau / 2)
-    )
-    return combine(
-        local.whole_descent(r),
-        (local.whole_centred(r, gf), eta),
-        (local.whole_noise(r), S * eta**2),
-        (deviation(), eta / (2 * tau)),
-        (each_client(equal_steps.drift(), own), half * M),
-        (positive, half * (M - 1 - 2 * M * u**2)),
-        (mean_gradient - noise, S * eta**2 / 2),
-        (mean_gradient, rest),
-        target=target,
-        signs=[combine((small(), eta / (2 * tau))), square],
-    )
-
-
 @cache
 def one_round() -> Theorem:
-    """Return (26): ``f' - f <= -eta tau/4 ||grad f||^2 + 2 K S eta^2 tau^2 ...``."""
-    four_thirds = M * eta * u**2 * tau * 2 / 3
-    left = eta * tau / 4 - 2 * kappa * four_thirds
-    scale = S * eta**2 * tau
-    signs = [
-        combine((small(), eta * tau / 4), (small_by_weights(), eta * tau * u * M / 6))
-    ]
-    return combine(
-        descended(),
-        (each_client(equal_steps.own_gradient(), own), four_thirds),
-        (small(), M / 12 * scale * tau * kappa * eps2 + M / 32 * scale * sigma_w),
-        (gf, left),
-        target=fall()
-        + k.constant(2 * scale * tau * (sigma_w + kappa * eps2))
-        - k.norm2(gf) * (eta * tau / 4),
-        signs=signs,
-    )
+    """Return (26): ``f' - f <= -eta tau/4 ||grad f||^2 + 2 K S eta^2 tau^2 ...``.
+
+    A round of Theorem 3.6 of han2024, both sides making tau steps.
+    """
+    found = non_convex.equal_paces(non_convex.one_round(TwoPaces(k.Side.SERVER), 1))
+    by_weights = rules.assume(k.constant(1 - 8 * S * kappa * tau * eta))
+    return rules.cut(rules.cut(found, small()), combine((by_weights, tau)))
 
 
 def eq_27() -> Theorem:
@@ -241,8 +156,8 @@ CONSTANTS = ("2.01", "1.08", "0.38", "0.57")
 
 def averaged(one: Theorem, factor: Number) -> Theorem:
     """Return a bound on a round's gradient, summed over rounds, times factor/T."""
-    ends = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(run, T))
+    ends = derived.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = derived.lowest(k.MEAN, k.iterate(run, T))
     c = ratio(factor) / T
     return combine((sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c))
 

@@ -15,12 +15,11 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
-from sfl_theory.proofs.block_visits import equal_weights
 from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = notation.count("tau"), notation.count("T")
 QUARTER = Fraction(1, 4)
@@ -63,7 +62,7 @@ class Drawn:
 
     def expect(self, form: k.Lin) -> Theorem:
         """Return that a form is what it is on average over the draws."""
-        return rules.expect(self.run, now, form) if self.run.drawn else combine()
+        return derived.expect(self.run, now, form) if self.run.drawn else combine()
 
     @property
     def w(self) -> Ratio:
@@ -122,6 +121,12 @@ class Drawn:
         return k.summed(k.CLIENTS, n, inside * self.of(side) * self.J)
 
 
+def equal_weights() -> tuple[Theorem, Theorem]:
+    """Return ``N a_n <= 1`` and ``N a_n >= 1``, assumptions for every client."""
+    excess = N * k.weight(n) - 1
+    return rules.assume(k.constant(-excess)), rules.assume(k.constant(excess))
+
+
 def few(d: Drawn) -> Theorem:
     """Return ``sum_n w_n J_n <= sum_n w_n/q_n``."""
     return sum_over(_few(d), k.CLIENTS, n, d.w)
@@ -160,7 +165,7 @@ def first_order(d: Drawn, side: k.Side) -> Theorem:
     return combine(
         (rules.update(d.run, side, now, g), -1),
         (local.linear_both(r, k.part(side, both), g, tau, share), eta),
-        (d.all(rules.unbiased(d.run, n, now, of(i), g), share), eta),
+        (d.all(derived.unbiased(d.run, n, now, of(i), g), share), eta),
         (d.all(near, share), eta),
         (d.expect(known), eta * tau),
         (rules.linear(k.CLIENTS, n, gx * d.of(side), g), -eta * tau),
@@ -216,7 +221,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
         (known_size(d, side), (1 + c) * eta**2 * tau**2),
         (local.linear_both(r, xi, A, tau, share), -2 * (1 + c) * eta**2),
         (
-            d.all(rules.unbiased(d.run, n, now, of(i), A), share),
+            d.all(derived.unbiased(d.run, n, now, of(i), A), share),
             -2 * (1 + c) * eta**2,
         ),
         (noises.independent(d.run, n, i, share, now, tau, side), (1 + c) * eta**2),
@@ -237,12 +242,8 @@ def few_clients(d: Drawn) -> Theorem:
 
 
 def _few(d: Drawn) -> Theorem:
-    """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
-    if not d.run.drawn:
-        return combine()
-    gap, q = d.inverse - d.J, 1 / d.inverse
-    uses = [(rules.drawn(d.run, n, now), q), (rules.square(gap), q)]
-    return combine(*uses, target=k.constant(gap))
+    """Return ``J_n <= 1/q_n``."""
+    return at_most_inverse(d.run) if d.run.drawn else combine()
 
 
 def client_drift(d: Drawn) -> Theorem:
@@ -252,7 +253,7 @@ def client_drift(d: Drawn) -> Theorem:
     """
     r, side, share = d.round, k.Side.CLIENT, d.w * d.J
     xi, gp = r.noise(of(j)), k.part(side, r.local_gradient(of(i)))
-    var = rules.variance(d.run, sigma2(n), n, now, of(j))
+    var = derived.variance(d.run, sigma2(n), n, now, of(j))
     noisy = local.block_below(side, xi, var)
     one = combine(
         local.block_drift(r, side, of(i), of(i), tau),
@@ -299,7 +300,7 @@ def drift(d: Drawn) -> Theorem:
     """
     r, share, eta2 = d.round, d.w * d.J, d.round.eta**2
     gx, xi, away = r.own_gradient(), r.noise(of(i)), r.away(of(i))
-    var = rules.variance(d.run, sigma2(n), n, now, of(i))
+    var = derived.variance(d.run, sigma2(n), n, now, of(i))
     noisy = local.block_below(k.Side.SERVER, xi, var)
     of_s, far = 2 * eta2 * d.most**2 * tau**2, d.change(of(i))
     uses: list[tuple[Theorem, Number]] = [

@@ -6,19 +6,21 @@ each of them.
 
 from __future__ import annotations
 
-from functools import cache
+from fractions import Fraction
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Number, ratio
+from sfl_theory.kernel.algebra import Number, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, notation
+from sfl_theory.proofs import local_recursion as recursion
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, sum_over
 
+HALF = Fraction(1, 2)
+r, LAST = recursion.R, k.Var("i", Sort.COUNT)
 tau = notation.count("tau")
-r = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
 eta, run = r.eta, r.run
 gx, gf = r.own_gradient(), r.gradient
 c = notation.per_client("c", n)
@@ -27,11 +29,6 @@ c = notation.per_client("c", n)
 def noisy(step: Number) -> k.Vec:
     """Return ``g_n^step``."""
     return r.local_gradient(step) + r.noise(step)
-
-
-def not_negative(u: k.Vec) -> Theorem:
-    """Return ``||u||^2 >= 0``."""
-    return combine((u, 1))
 
 
 def each_client(theorem: Theorem, factor: Number = c) -> Theorem:
@@ -44,134 +41,43 @@ def local_steps(form: k.Lin) -> k.Lin:
     return k.summed(steps(tau), i, form)
 
 
-def own_gradient() -> Theorem:
-    """Return ``||grad F_n(x)||^2 <= 2 ||grad f(x)||^2 + 2 eps2``."""
-    near = rules.heterogeneity(eps2, n, r.x)
-    return combine(young(gf, gx - gf, 1), (near, 2))
+def next_one(theorem: Theorem) -> Theorem:
+    """Return a theorem that leads to step i >= 1 for step i + 1."""
+    return rules.instantiate(theorem, ((LAST, of(i) + 1),), ())
 
 
-def gradient_there(step: Number) -> Theorem:
-    """Return ``||grad F_n(p_i)||^2 <= 2 ||grad F_n(x)||^2 + 2 S^2 ||p_i - x||^2``."""
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
-    apart = r.local_gradient(step) - gx
-    return combine(young(gx, apart, 1), (near, 2))
+def small_drift() -> Theorem:
+    """Return ``D <= 8/3 eta^2 tau^3 ||gx||^2 + 2 eta^2 tau^2 sigma^2``.
 
-
-@cache
-def drift() -> Theorem:
-    r"""Return ``D <= 2 u^2 D + (4/3) eta^2 tau^3 ||gx||^2 + eta^2 tau^2 sigma^2``.
-
-    D is a client's ``sum_i ||p_i - x||^2``, ``u = S eta tau``. A step has moved by eta
-    times a sum of i gradients and a martingale; sum i and i^2.
+    D is a client's ``sum_i ||p_i - x||^2``; for ``2 S eta tau <= 1``.
     """
-    gp, xi = r.local_gradient(of(j)), r.noise(of(j))
-    A, B = k.summed(steps(of(i)), j, gp), k.summed(steps(of(i)), j, xi)
-    D = local_steps(k.norm2(r.away(of(i))))
-    eta2 = eta**2
-    var = rules.variance(run, sigma2(n), n, now, of(j))
-    one = combine(
-        (local.whole_moved(r), -1),
-        (young(A, B, 1), eta2),
-        (rules.jensen(steps(of(i)), j, ratio(1), gp), 2 * eta2),
-        (sum_over(gradient_there(of(j)), steps(of(i)), j), 2 * eta2 * of(i)),
-        (rules.longer(j, r.away(of(j)), of(i), tau), 4 * eta2 * S**2 * of(i)),
-        (noises.martingale(run, n, now, of(i), None), 2 * eta2),
-        (sum_over(var, steps(of(i)), j), 2 * eta2),
-        target=D * (4 * eta2 * S**2 * of(i))
-        + k.norm2(gx) * (4 * eta2 * of(i) ** 2)
-        + k.constant(2 * eta2 * of(i) * sigma2(n))
-        - k.norm2(r.away(of(i))),
-    )
-    positive = sum_over(not_negative(r.away(of(i))), steps(tau), i)
-    target = (
-        D * (2 * eta2 * S**2 * tau**2 - 1)
-        + k.norm2(gx) * (4 * eta2 * tau**3 / 3)
-        + k.constant(eta2 * tau**2 * sigma2(n))
-    )
-    return combine(
-        sum_over(one, steps(tau), i),
-        (positive, 2 * eta2 * S**2 * tau),
-        (gx, eta2 * tau * (6 * tau - 2) / 3),
-        target=target,
+    u = S * eta * tau
+    half = rules.assume(k.constant(1 - 2 * u))
+    square = combine((half, 1 + 2 * u), target=k.constant(1 - 4 * u**2))
+    size = k.norm2(gx) * (8 * eta**2 * tau**3 / 3)
+    noise = k.constant(2 * eta**2 * tau**2 * sigma2(n))
+    found = recursion.drift_bound(4, 1, 1, HALF)
+    return rules.cut(
+        combine(
+            found,
+            (gx, 4 * eta**2 * tau * (3 * tau - 1) / 3),
+            target=size + noise - local_steps(k.norm2(r.away(of(i)))),
+        ),
+        square,
     )
 
 
 def lemma_1(factor: Number = c) -> Theorem:
-    """Return ``D <= 16 eta^2 tau^3 (sigma^2 + eps^2 + ||grad f||^2)``, summed.
+    """Return ``D <= 16 eta^2 tau^3 (sigma^2 + eps2 + ||grad f||^2)``, summed.
 
-    For ``8 S^2 eta^2 tau^2 <= 1``, so that at most a quarter of D is on the right.
+    For ``8 S^2 eta^2 tau^2 <= 1``: Lemma C.6 of han2024.
     """
-    small = rules.assume(k.constant(1 - 8 * S**2 * tau**2 * eta**2))
-    size = eta**2 * tau**3
-    left, third = local_steps(k.norm2(r.away(of(i)))), ratio(4) / 3
-    positive = sum_over(not_negative(r.away(of(i))), steps(tau), i)
-    one = combine(
-        (drift(), third),
-        (positive, third * (ratio(1) / 4 - 2 * S**2 * tau**2 * eta**2)),
-        (own_gradient(), third**2 * size),
-        (gf, size * (16 - 2 * third**2)),
-        target=k.constant(16 * size * (sigma2(n) + eps2))
-        + k.norm2(gf) * (16 * size)
-        - left,
-        signs=[small],
-    )
-    return each_client(one, factor)
-
-
-def next_step(w: k.Vec, sign: int = 1) -> Theorem:
-    """Return ``sign <p_{i+1} - p_i + eta g_i, w> >= 0`` (both: it vanishes)."""
-    up = of(i) + 1
-    g, ends = noisy(of(j)), {up: 1, of(i): -1}
-    form = k.inner(g, w)
-    joined = rules.split(j, form, of(i), ratio(1))
-    uses: list[tuple[Theorem, Number]] = [(joined, -sign * eta)]
-    for end, way in ends.items():
-        moved = r.away(end) + k.summed(steps(end), j, g) * eta
-        uses += [
-            (rules.linear(steps(end), j, g, w), -way * sign * eta),
-            (rules.blocks(moved, w), way * sign),
-            *(
-                (rules.local_update(run, n, now, end, side, w), way * sign)
-                for side in k.Side
-            ),
-        ]
-    target = k.inner(r.point(up) - r.point(of(i)) + noisy(of(i)) * eta, w) * sign
-    return combine(*uses, target=target)
-
-
-def step_size() -> Theorem:
-    """Return ``||p_{i+1} - x||^2 <= ||p_i - x - eta g_i||^2``."""
-    after, before = r.away(of(i) + 1), r.away(of(i)) - noisy(of(i)) * eta
-    return combine(
-        next_step(after + before, -1), target=k.norm2(before) - k.norm2(after)
-    )
+    return each_client(recursion.lemma_c6(), factor)
 
 
 def eq_8() -> Theorem:
     """Return (8): Young with 1/tau, then four squares; summed over clients."""
-    small = rules.assume(k.constant(1 - 8 * S**2 * tau**2 * eta**2))
-    a, xi = r.away(of(i)), r.noise(of(i))
-    apart, foreign = r.local_gradient(of(i)) - gx, gx - gf
-    eta2 = eta**2
-    four = (xi, apart, foreign, gf)
-    pairs = [(u - v, 2 * tau * eta2) for q, u in enumerate(four) for v in four[:q]]
-    size = 8 * tau * eta2
-    one = combine(
-        step_size(),
-        (rules.variance(run, sigma2(n), n, now, of(i)), size),
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
-        (rules.heterogeneity(eps2, n, r.x), size),
-        (a + noisy(of(i)) * (eta * tau), 1 / tau),
-        (noisy(of(i)), (tau - 1) * eta2),
-        *pairs,
-        (a, 1 / tau - size * S**2),
-        target=k.norm2(a) * (1 + 2 / tau)
-        + k.constant(size * (sigma2(n) + eps2))
-        + k.norm2(gf) * size
-        - k.norm2(r.away(of(i) + 1)),
-        signs=[small],
-    )
-    return each_client(one)
+    return each_client(next_one(recursion.heterogeneous_recursion()))
 
 
 def sharper_step() -> Theorem:
@@ -183,11 +89,11 @@ def sharper_step() -> Theorem:
     size = 6 * tau * eta2
     pairs = ((apart, foreign), (apart, gf), (foreign, gf))
     one = combine(
-        step_size(),
-        (rules.unbiased(run, n, now, of(i), before), 2 * eta),
-        (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
-        (rules.heterogeneity(eps2, n, r.x), size),
+        next_one(recursion.one_step()),
+        (derived.unbiased(run, n, now, of(i), before), 2 * eta),
+        (derived.variance(run, sigma2(n), n, now, of(i)), eta2),
+        (derived.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
+        (derived.heterogeneity(eps2, n, r.x), size),
         (a + r.local_gradient(of(i)) * (eta * tau), 1 / tau),
         (r.local_gradient(of(i)), (tau - 1) * eta2),
         *((u - v, 2 * tau * eta2) for u, v in pairs),
@@ -208,10 +114,10 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
     """
     apart = r.local_gradient(late) - r.local_gradient(early)
     one, two, rest = r.noise(late), r.noise(early), apart - r.noise(early)
-    moment = rules.variance(run, sigma2(n), n, now, ratio(late))
-    other = rules.variance(run, sigma2(n), n, now, ratio(early))
-    near = rules.lipschitz(k.Local(n), S, r.point(late), r.point(early))
-    centred = rules.unbiased(run, n, now, ratio(late), rest)
+    moment = derived.variance(run, sigma2(n), n, now, ratio(late))
+    other = derived.variance(run, sigma2(n), n, now, ratio(early))
+    near = derived.lipschitz(k.Local(n), S, r.point(late), r.point(early))
+    centred = derived.unbiased(run, n, now, ratio(late), rest)
     change = noisy(late) - noisy(early)
     whole = combine(
         (centred, -2),
@@ -236,7 +142,7 @@ def at_start(w: k.Vec) -> Theorem:
     moved = r.away(0)
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(moved, w), 1),
-        *((rules.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
+        *((derived.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
     ]
     return combine(*uses, target=k.inner(r.away(0), w))
 
@@ -254,9 +160,7 @@ def change_of_gradients(side: k.Side | None = None) -> Theorem:
     ``sum_i ||g_i - g_0||^2 <= 8 u^2 tau (||gx||^2 + sigma^2) + 3 tau sigma^2`` where
     ``2 u <= 1``, ``u = S eta tau``; on the left a block if one is named.
     """
-    u2 = S**2 * eta**2 * tau**2
-    small = rules.assume(k.constant(1 - 2 * S * tau * eta))
-    square = combine((small, 1 + 2 * S * tau * eta))
+    size = 8 * S**2 * eta**2 * tau**3
     change, away = block(side, noisy(of(i)) - noisy(0)), r.away(of(i))
     up = 1 + of(i)
     seen = r.point(up) * 2 - r.point(0) - r.x
@@ -265,20 +169,14 @@ def change_of_gradients(side: k.Side | None = None) -> Theorem:
     rest = combine(
         rules.split(i, k.norm2(away), ratio(1), tau - 1), sum_over(each, steps(1), i)
     )
-    size = 8 * u2 * tau
-    target = (
-        k.norm2(gx) * size
-        + k.constant((size + 3 * tau) * sigma2(n))
-        - local_steps(k.norm2(change))
-    )
     return combine(
         after_first(change, own),
         (rest, 2 * S**2),
-        (drift(), 4 * S**2),
-        (sum_over(each, steps(tau), i), 2 * S**2 * (1 - 4 * u2)),
+        (small_drift(), 2 * S**2),
         (gx, size / 3),
-        target=target,
-        signs=[square],
+        target=k.norm2(gx) * size
+        + k.constant((size + 3 * tau) * sigma2(n))
+        - local_steps(k.norm2(change)),
     )
 
 
@@ -287,8 +185,9 @@ def change_of_gradients(side: k.Side | None = None) -> Theorem:
 
 def step() -> Theorem:
     """Return ``p_{i+1} = p_i - eta g_i``, summed over clients."""
-    apart = r.point(of(i) + 1) - r.point(of(i)) + noisy(of(i)) * eta
-    return each_client(combine(next_step(apart, -1)))
+    apart = recursion.away - recursion.STEP
+    one = combine(recursion.step_back(-apart), target=-k.norm2(apart))
+    return each_client(next_one(one))
 
 
 def aggregation() -> Theorem:
@@ -297,11 +196,7 @@ def aggregation() -> Theorem:
     w = r.next - ends
     g, binder = noisy(of(j)), steps(tau)
     moved = r.away(tau) + k.summed(binder, j, g) * eta
-    one = combine(
-        rules.blocks(moved, w),
-        *((rules.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
-        target=k.inner(moved, w),
-    )
+    one = local.walked(run, now, tau, w)
     outer = rules.linear(k.CLIENTS, n, moved * k.weight(n), w)
     return combine(
         (local.whole_update(r, w), -1),

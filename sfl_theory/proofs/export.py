@@ -1,4 +1,4 @@
-"""From theorems to a file that the kernel replays; statements' standard witnesses."""
+"""From theorems to a file that the kernel replays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
-from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.models import Model, NoiseLaw
 from sfl_theory.kernel.reader import TAGS
 from sfl_theory.kernel.rules import Theorem
@@ -427,92 +426,3 @@ CLOSED: dict[type[k.Term], str] = {
     k.LinSum: "form_sum",
     h.Every: "every",
 }
-
-# Models that meet the hypotheses of proved statements, which so are not vacuous ------
-
-ONE, ZERO, HALF = Fraction(1), Fraction(0), Fraction(1, 2)
-IDENTITY = ((ONE, ZERO), (ZERO, ONE))
-PARAMETERS = {
-    "S": ONE,
-    "mu": ONE,
-    "s": ZERO,
-    "T": ONE,
-    "t": ONE,
-    "i": ZERO,
-    "j": ZERO,
-    "tau": ONE,
-    "tau_server": ONE,
-    "tau_min": ONE,
-    "tau_max": ONE,
-    "d": ONE,
-    "eps2": Fraction(1, 4),
-    "G2": Fraction(4),
-    "eta": Fraction(1, 4),
-    "sigma2": Fraction(1, 4),
-    "I_err": ONE,
-    "F_err": ONE,
-    "r2": Fraction(1, 10),
-    "r3": Fraction(1, 10),
-    "c2": Fraction(100),
-    "c3": Fraction(100),
-    "decay": HALF,
-    "late": ONE,
-    "root": ONE,
-    "eta0": ONE,
-    "alpha": Fraction(1, 64),
-    "rate": Fraction(1, 200),
-    "third": ONE,
-    "squares": ONE,
-    "more": ONE,
-    "grown": Fraction(2),
-    "star_noise": ONE,
-    "star_apart": ONE,
-    "R2": Fraction(4),
-    "delta2": Fraction(1, 4),
-    "Gamma": ZERO,
-    "g": ZERO,
-    "gamma": ONE,
-    "epochs": ONE,
-    "batches": ONE,
-}
-
-
-def witness(statement: Statement) -> ModelData:
-    """Return two clients with ``||x||^2/2 -+ x_s/2`` and noise +-1/2 in x_s.
-
-    One round (two, if t is free), small steps; client 1 takes part with probability 1/2
-    where clients are drawn. The box contains every model, for gradients and noise pull
-    to points inside.
-    """
-    inside = k.subterms(statement.left, statement.right, *statement.hypotheses)
-    free = {v for h in statement.hypotheses for v in h.free}
-    free |= statement.left.free | statement.right.free
-    asked = {one.function for one in inside if isinstance(one, k.Star | Minimiser)}
-    visited = any(isinstance(one, k.Split) and one.kind.visits for one in inside)
-    up, down = (ZERO, HALF), (ZERO, -HALF)
-    law = ((HALF, up, up), (HALF, down, down))
-    shapes = tuple((IDENTITY, b, ()) for b in (down, up))
-    names = {str(v) for v in free}
-    steps = 2 if "d" in names else 1
-    return ModelData(
-        start=(HALF, HALF),
-        functions=shapes,
-        weights=(HALF, HALF),
-        participation=(ONE, HALF),
-        noise=(law, law),
-        order=tuple((n, i) for i in range(steps * visited) for n in (1, 0)),
-        rounds=2 if "t" in names else 1,
-        numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, k.Var)},
-        families={
-            v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, k.ClientFamily)
-        },
-        rates={
-            v: k.Rate(ratio(Fraction(1, 200)))
-            for v in free
-            if isinstance(v, k.RoundFamily)
-        },
-        named={v: shapes[0] for v in free if isinstance(v, k.NamedFunction)},
-        points={v: ((ONE, HALF),) for v in free if isinstance(v, k.Point)},
-        stars={f: (ZERO, ZERO) if f is k.MEAN else up for f in asked},
-        box=((-ONE, ONE), (-ONE, ONE)),
-    )

@@ -8,6 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nonnegative, point, positive, sum_over
 
 F, ZERO = k.NamedFunction("phi"), ratio(0)
@@ -29,8 +30,8 @@ def lemma_c3(
         target=k.norm2(y - x) * 2 + k.norm2(x - z) * 2 - k.norm2(y - z),
     )
     uses: list[tuple[Theorem, Ratio | int]] = [
-        (rules.majorant(function, S, x, z), 1),
-        (rules.convex(function, mu, x, y), 1),
+        (derived.majorant(function, S, x, z), 1),
+        (derived.convex(function, mu, x, y), 1),
         (young, mu / 4),
     ]
     return combine(*uses, (z - x, (S - mu) / 2), signs=[order])
@@ -45,7 +46,7 @@ def lemma_c3_proof() -> Theorem:
 
 def monotone(F: k.Function, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
     """Return ``<grad F(x) - grad F(y), x - y> >= mu ||x - y||^2``."""
-    return combine(rules.convex(F, mu, x, y), rules.convex(F, mu, y, x))
+    return combine(derived.convex(F, mu, x, y), derived.convex(F, mu, y, x))
 
 
 def cocoercive(
@@ -54,7 +55,7 @@ def cocoercive(
     x: k.Vec,
     y: k.Vec,
     mu: Ratio = ZERO,
-    above: Above = rules.majorant,
+    above: Above = derived.majorant,
 ) -> Theorem:
     """Return ``||d||^2 <= S <d, x - y>`` for ``d = grad F(x) - grad F(y)``, F convex.
 
@@ -65,7 +66,7 @@ def cocoercive(
 
     def one(p: k.Vec, q: k.Vec, apart: k.Vec) -> Theorem:
         z = q + apart * (1 / S)
-        return combine(above(F, S, q, z), rules.convex(F, mu, p, z), (z - p, mu / 2))
+        return combine(above(F, S, q, z), derived.convex(F, mu, p, z), (z - p, mu / 2))
 
     return combine((one(x, y, d), S), (one(y, x, -d), S))
 
@@ -83,7 +84,7 @@ def lipschitz(F: k.Function, S: Ratio, x: k.Vec, y: k.Vec, mu: Ratio = ZERO) -> 
 def majorant_of_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``f(q) <= f(p) + <grad f(p), q - p> + S/2 ||q - p||^2`` from the F_n."""
     n = k.Client("n")
-    return of_mean(rules.majorant(k.Local(n), S, p, q), n, p, q)
+    return of_mean(derived.majorant(k.Local(n), S, p, q), n, p, q)
 
 
 def smooth_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
@@ -95,7 +96,7 @@ def smooth_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
 def convex_mean(mu: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``f(q) >= f(p) + <grad f(p), q - p> + mu/2 ||q - p||^2`` from the F_n."""
     n = k.Client("n")
-    return of_mean(rules.convex(k.Local(n), mu, p, q), n, p, q, -1)
+    return of_mean(derived.convex(k.Local(n), mu, p, q), n, p, q, -1)
 
 
 def growth(mu: Ratio, p: k.Vec) -> Theorem:
@@ -120,11 +121,15 @@ def of_mean(theorem: Theorem, n: k.Client, p: k.Vec, q: k.Vec, way: int = 1) -> 
     )
 
 
-def value_gap(S: Ratio, p: k.Vec) -> Theorem:
-    """Return ``f(p) - f* <= S/2 ||p - x*||^2``."""
+def value_gap(
+    S: Ratio,
+    p: k.Vec,
+    above: Callable[[Ratio, k.Vec, k.Vec], Theorem] = majorant_of_mean,
+) -> Theorem:
+    """Return ``f(p) - f* <= S/2 ||p - x*||^2``; `above` is a quadratic above f."""
     best = k.vec(k.Star(k.MEAN))
     flat = rules.stationary(k.MEAN, p - best)
-    return combine(majorant_of_mean(S, best, p), (flat, -1))
+    return combine(above(S, best, p), (flat, -1))
 
 
 def prop_35() -> Theorem:

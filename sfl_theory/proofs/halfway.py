@@ -15,8 +15,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, m, n, now, young
@@ -70,12 +70,12 @@ def halfway() -> Theorem:
     def same(w: k.Vec) -> Theorem:
         """Return ``<h + eta V, w> = 0``."""
         return combine(
-            rules.local_update(RUN, n, now, of(i), SERVER, w),
+            derived.local_update(RUN, n, now, of(i), SERVER, w),
             (rules.update(RUN, SERVER, now, w), -HALF),
             target=k.inner(half + V * eta, w),
         )
 
-    exact = rules.before_or_not(m, of(j), n, of(i), now)
+    exact = derived.before_or_not(m, of(j), n, of(i), now)
     fewer = sum_over(combine((g, 1)), binder, j, d.o - d.o**2, [exact])
     own = combine(rules.jensen(binder, j, ratio(1), g * (d.o - HALF)), (fewer, tau))
     every = k.summed(k.CLIENTS, m, k.summed(binder, j, k.norm2(g)) * k.weight(m))
@@ -102,7 +102,7 @@ def near() -> Theorem:
     """
     g = stochastic(RUN, n, now, of(j))
     own, rest = (k.part(side, g) for side in (CLIENT, SERVER))
-    bounded = combine(both_parts(g), rules.bounded_gradient(RUN, G2, n, now, of(j)))
+    bounded = combine(both_parts(g), derived.bounded_gradient(RUN, G2, n, now, of(j)))
     first = combine(bounded, (rest, 1), target=k.constant(G2) - k.norm2(own))
     client_ = combine(
         local.own_steps(R, CLIENT, of(i), of(i)),
@@ -130,15 +130,7 @@ def spread(noisy: bool) -> Ratio:
 
 def noise(noisy: bool) -> Theorem:
     """Return ``||Z||^2 <= tau spread``."""
-    if noisy:
-        return local.whole_noise(R)
-    each = rules.jensen(steps(tau), i, ratio(1), xi)
-    return combine(
-        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
-        sum_over(each, k.CLIENTS, n, k.weight(n)),
-        (summed(rules.variance(RUN, ratio(0), n, now, of(i))), tau),
-        target=-k.norm2(Z),
-    )
+    return local.whole_noise(R) if noisy else local.no_noise(R)
 
 
 def from_start() -> Theorem:
@@ -184,7 +176,7 @@ def distance(noisy: bool) -> Theorem:
     room = 1 - alpha * S * (1 + 1 / beta) - small
     one = combine(
         rules.smooth(F, S, p, R.next),
-        rules.convex(F, mu, p, BEST),
+        derived.convex(F, mu, p, BEST),
     )
     gap = k.value_of(k.MEAN, R.next) - k.value_of(k.MEAN, BEST)
     left = k.norm2(before) * (1 - alpha * mu * 3 / 4)

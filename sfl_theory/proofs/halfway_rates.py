@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import halfway, notation
+from sfl_theory.proofs import derived, halfway, notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.foundations import convex_mean
 from sfl_theory.proofs.halfway import beta, quarter, size, small
@@ -177,7 +177,7 @@ def both_claim(c: Terms, at: Ratio) -> k.Lin:
 
 def lowest() -> Theorem:
     """Return ``phi_0 >= 0``."""
-    return rules.lowest(k.MEAN, k.iterate(RUN_Z, ratio(0)))
+    return derived.lowest(k.MEAN, k.iterate(RUN_Z, ratio(0)))
 
 
 @cache

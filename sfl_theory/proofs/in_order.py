@@ -13,6 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, m, n, now
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
@@ -53,7 +54,7 @@ def half_of_all(d: Visited) -> Theorem:
     ]
     both = share(d) * d.w
     turned = k.before(n, of(i), m, of(j), now)
-    pairs = rules.not_both(m, of(j), n, of(i), now)
+    pairs = derived.not_both(m, of(j), n, of(i), now)
     pairs = combine((pairs, both), target=k.constant(both * (1 - d.o - turned)))
     swaps = []
     order = every
@@ -138,7 +139,7 @@ def ways(r: Round) -> Theorem:
 def bounded_drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3/2 G2`` where everyone takes part."""
     tau, at = r.steps(k.Side.CLIENT), stochastic(r.run, n, now, of(i))
-    both = combine(both_parts(at), rules.bounded_gradient(r.run, G2, n, now, of(i)))
+    both = combine(both_parts(at), derived.bounded_gradient(r.run, G2, n, now, of(i)))
     size = r.eta**2 * tau**2 / 2
     return combine(
         ways(r),
@@ -151,7 +152,7 @@ def drawn_drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3/2 (W + W^3) G2`` given the draws."""
     d, tau, at = Visited(r), r.steps(k.Side.CLIENT), stochastic(r.run, n, now, of(i))
     w, size = share(d), r.eta**2 * tau**2 / 2
-    both = combine(both_parts(at), rules.bounded_gradient(r.run, G2, n, now, of(i)))
+    both = combine(both_parts(at), derived.bounded_gradient(r.run, G2, n, now, of(i)))
     client, server = (
         r.summed(combine((k.part(side, at), 1)), tau, w)
         for side in (k.Side.CLIENT, SERVER)

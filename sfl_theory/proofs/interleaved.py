@@ -13,7 +13,6 @@ before n, is derived of the N clients one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -22,13 +21,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 from sfl_theory.proofs.unrolled import j, n, now, single_steps, steps_of, vanishing, w
 
 SERVER = k.Side.SERVER
 m, later, s = k.Client("m"), nat("r"), nat("s")
 T = now + 1 + of(later)
-Signs = Iterable[Theorem]
 
 
 def comes_first(
@@ -41,7 +40,7 @@ def comes_first(
 def late(one: int, i: int, round_: Ratio = now) -> Theorem:
     """Return ``o <= 1``."""
     o = comes_first(one, i, round_)
-    exact = rules.before_or_not(m, ratio(one), n, ratio(i), round_)
+    exact = derived.before_or_not(m, ratio(one), n, ratio(i), round_)
     return combine(exact, rules.square(1 - o), target=k.constant(1 - o))
 
 
@@ -179,8 +178,8 @@ def few_pairs(clients: int, i: int) -> Theorem:
         places = ((m, k.Numbered(one)), (n, k.Numbered(other)))
         return rules.instantiate(theorem, places, ())
 
-    either = rules.not_both(m, step, n, step, now)
-    exact = rules.before_or_not(m, step, n, step, now)
+    either = derived.not_both(m, step, n, step, now)
+    exact = derived.before_or_not(m, step, n, step, now)
     uses: list[tuple[Theorem, Number]] = []
     column = k.summed(k.CLIENTS, m, k.constant(comes_first(i, i, now)))
     uses.append((rules.numbered(n, column, clients), -1))
@@ -209,7 +208,7 @@ def place(v: Interleaved, i: int) -> Theorem:
     inside = k.summed(steps(tau), j, visited)
     own: list[tuple[Theorem, Number]] = [(single_steps(visited, tau), 1)]
     uses: list[tuple[Theorem, Number]] = [
-        (rules.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
+        (derived.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
     ]
     for one in range(tau):
@@ -262,7 +261,7 @@ def small_lags(v: Interleaved, i: int, rho: Ratio) -> Theorem:
     V, Q, squares = k.summed(k.CLIENTS, m, g * o), mean(m, o), mean(m, o * o)
     each = sum_over(combine((g_l * o - g * o_l, 1 / ratio(2))), k.CLIENTS, other)
     inner = rules.linear(k.CLIENTS, other, g_l * o_l, g)
-    exact = rules.before_or_not(m, ratio(i), n, ratio(i), now)
+    exact = derived.before_or_not(m, ratio(i), n, ratio(i), now)
 
     def spare(factor: Ratio, *signs: Theorem) -> Theorem:
         return sum_over(combine((g, 1)), k.CLIENTS, m, factor, signs)

@@ -16,8 +16,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import moved
@@ -70,10 +70,10 @@ def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
     p, F = r.point(step), k.Local(n)
     return combine(
         rules.smooth(F, S, p, r.x),
-        rules.convex(F, mu, p, BEST),
+        derived.convex(F, mu, p, BEST),
         # smooth and convex from x to p: (S - mu) ||p - x||^2 >= 0
         rules.smooth(F, S, r.x, p),
-        rules.convex(F, mu, r.x, p),
+        derived.convex(F, mu, r.x, p),
         ((BEST - p) - (p - r.x), mu / 4),
     )
 
@@ -92,7 +92,7 @@ def own_progress(r: Round, one: Theorem) -> Theorem:
 
 def own_sum(r: Round) -> Theorem:
     """Return ``||sum_i g||^2 <= tau^2 G2`` for client n."""
-    bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
+    bound = derived.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
         rules.jensen(steps(tau), i, ratio(1), gradients(r)),
         (sum_over(bound, steps(tau), i), tau),
@@ -187,8 +187,7 @@ def full_update(r: Round, w: k.Vec) -> Theorem:
     """Return ``<full - x + eta G, w> = 0``."""
     each = k.local_point(r.run, n, now, tau) - r.x
     each = each + k.summed(steps(tau), i, gradients(r)) * r.eta
-    sides = [rules.local_update(r.run, n, now, tau, side, w) for side in k.Side]
-    one = combine(rules.blocks(each, w), *sides, target=k.inner(each, w))
+    one = local.walked(r.run, now, tau, w)
     whole = full(r) - r.x + own_mean(r, gradients(r)) * r.eta
     return combine(
         sum_over(one, k.CLIENTS, n, k.weight(n)),
@@ -214,13 +213,13 @@ def full_round(mu: Ratio) -> Theorem:
 def met_progress(r: Round, one: Theorem) -> Theorem:
     """Return the progress with draws, for SFL-V1: they have mean 1."""
     G = local.whole_mean(r, gradients(r))
-    return combine(one, rules.expect(r.run, now, k.inner(G, r.x - BEST)))
+    return combine(one, derived.expect(r.run, now, k.inner(G, r.x - BEST)))
 
 
 def met_moment(r: Round) -> Theorem:
     """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V1."""
     more = k.weight(n) ** 2 * (inverse_q(n) - 1)
-    means = rules.expect(r.run, now, k.norm2(local.whole_mean(r, gradients(r))))
+    means = derived.expect(r.run, now, k.norm2(local.whole_mean(r, gradients(r))))
     return combine(
         (means, -1), full_moment(r), sum_over(own_sum(r), k.CLIENTS, n, more)
     )
@@ -240,7 +239,7 @@ def averaged_move(r: Round, side: k.Side) -> Theorem:
         (moved(r, side), -1),
         (rules.jensen(k.CLIENTS, n, ratio(1), inside * share), r.eta**2),
         (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
-        (rules.expect(r.run, now, bound), -1),
+        (derived.expect(r.run, now, bound), -1),
     )
 
 
@@ -257,7 +256,7 @@ def visited_progress(mu: Ratio) -> Theorem:
         r.summed(local_progress(r, mu, of(i)), tau, share),
         local.linear_both(r, gp, away, tau, share),
         drawn.centred(away),
-        (rules.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
+        (derived.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
     )
@@ -270,7 +269,7 @@ def visited_moment() -> Theorem:
     return combine(
         rules.jensen(k.CLIENTS, n, share, inside),
         (sum_over(own_sum(r), k.CLIENTS, n, share), W),
-        (rules.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
+        (derived.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
     )
 
 
@@ -286,7 +285,7 @@ def visited_drift() -> Theorem:
         (drawn.at_most_kappa(), size * W**2),
         target=bounded - drawn.drawn_sum(k.norm2(r.away(of(i)))),
     )
-    return combine(given, (rules.expect(r.run, now, bounded), -1))
+    return combine(given, (derived.expect(r.run, now, bounded), -1))
 
 
 # The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ------------------
@@ -331,7 +330,7 @@ def rate(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
     ]
     one = rules.instantiate(one_round(kind, of(mu), who), tuple(values), ())
     u, x0 = strong.gamma + now, k.iterate(run, 0) - BEST
-    lowest = rules.lowest(k.MEAN, k.iterate(run, now))
+    lowest = derived.lowest(k.MEAN, k.iterate(run, now))
 
     def claim(at: Ratio) -> k.Lin:
         bound = distance_bound(run, at, constants(run))
@@ -395,7 +394,7 @@ def gap_round() -> Theorem:
     small = rules.assume(k.constant(1 - 2 * S * alpha))
     one = combine(
         rules.smooth(k.Local(n), S, p, r.x),
-        rules.convex(k.Local(n), ratio(0), p, BEST),
+        derived.convex(k.Local(n), ratio(0), p, BEST),
     )
     cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
     return combine(

@@ -24,15 +24,13 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Replaceable, Theorem
 from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import reference_models as ref
 from sfl_theory.proofs.local_steps import (
     G2,
     S,
-    nearer,
     now,
     t,
-    whole_mean,
-    whole_update,
 )
 from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
 from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
@@ -40,12 +38,9 @@ from sfl_theory.proofs.weighted_rounds import (
     BEST,
     T,
     Weighted,
-    drift,
     eta,
-    second_moment,
     tau,
 )
-from sfl_theory.proofs.weighted_rounds import progress as from_best
 
 # From the first round to the last one ------------------------------------------------
 
@@ -138,8 +133,8 @@ def last_gap(a: Weighted, w: References) -> Theorem:
         w,
         [
             (sum_over(grown(a, w), steps(T), t), 1),
-            (rules.telescope(t, ref.away(a, w, now, now), T), 1),
-            (rules.telescope(t, rho, T), 2 * tau),
+            (derived.telescope(t, ref.away(a, w, now, now), T), 1),
+            (derived.telescope(t, rho, T), 2 * tau),
             (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
             (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
             (
@@ -162,36 +157,6 @@ def last_gap(a: Weighted, w: References) -> Theorem:
         - gap(a, T) * (2 * tau),
         w.ends,
     )
-
-
-# The mean of the gaps ----------------------------------------------------------------
-
-
-@cache
-def approach(a: Weighted) -> Theorem:
-    """Return ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + cost``."""
-    r, u, step = a.round, a.round.x - BEST, a.round.next - a.round.x
-    return combine(
-        (from_best(a), 2 * eta),
-        (whole_update(r, u), -2),
-        (whole_update(r, step), -1),
-        (whole_update(r, whole_mean(r, a.g())), eta),
-        (second_moment(a), eta**2),
-        (drift(a) if a.partial else ref.near(a), S * eta),
-        target=norm2(u)
-        - norm2(r.next - BEST)
-        - gap(a, now) * (2 * eta * tau)
-        + constant(cost(a)),
-    )
-
-
-def mean_gap(a: Weighted) -> Theorem:
-    """Return the sum over rounds; the distances telescope.
-
-    ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
-    + S cd tau^2 G2/(2T) sum eta^3``.
-    """
-    return nearer(approach(a), a.round, T, 1 / (2 * tau * T))
 
 
 # Constant rates ----------------------------------------------------------------------

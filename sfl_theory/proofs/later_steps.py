@@ -13,6 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, sigma2
@@ -143,10 +144,10 @@ def ways(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> Theorem:
     half = of(i) * (of(i) + 1) / 2
     way, noise = (left(p, side, end, of(i)) for left in (way_left, noise_left))
     return combine(
-        rules.telescope(i, way * of(i), low),
+        derived.telescope(i, way * of(i), low),
         sum_over(way_falls(p, side, end), steps(low), i, of(i) + 1),
         (first, low),
-        rules.telescope(i, noise * half, low),
+        derived.telescope(i, noise * half, low),
         sum_over(noise_falls(p, side, end), steps(low), i, half + of(i) + 1),
         (second, low * (low + 1) / 2),
         target=k.summed(steps(low), i, way),
@@ -183,7 +184,7 @@ def square_of_step(r: Round, side: k.Side, factor: Number) -> Theorem:
 def gradient_by_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||gp||^2 <= ||xi||^2 + ||g||^2`` for a block of one step."""
     gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
-    return combine((rules.unbiased(r.run, n, now, of(i), gp), 2), (xi, 2))
+    return combine((derived.unbiased(r.run, n, now, of(i), gp), 2), (xi, 2))
 
 
 def moments(r: Round, side: k.Side) -> Theorem:
@@ -192,8 +193,8 @@ def moments(r: Round, side: k.Side) -> Theorem:
     return combine(
         local.block_at_most(side, xi),
         local.block_at_most(side, g),
-        rules.variance(r.run, sigma2(n), n, now, of(i)),
-        rules.bounded_gradient(r.run, G2, n, now, of(i)),
+        derived.variance(r.run, sigma2(n), n, now, of(i)),
+        derived.bounded_gradient(r.run, G2, n, now, of(i)),
     )
 
 
@@ -211,7 +212,7 @@ def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     """Return ``||sum_n w xi_b||^2 <= N sum_n w^2 sigma_n^2`` for one step."""
     xi = r.noise(of(i))
     bound = combine(
-        local.block_at_most(side, xi), rules.variance(r.run, sigma2(n), n, now, of(i))
+        local.block_at_most(side, xi), derived.variance(r.run, sigma2(n), n, now, of(i))
     )
     return combine(
         rules.jensen(k.CLIENTS, n, ratio(1), k.part(side, xi) * factor),
@@ -236,7 +237,7 @@ def kept_cross_term(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     after, step = k.part(side, r.next - BEST), k.part(side, r.next - r.x)
     M = total(upper, factor, k.part(side, r.local_gradient(of(i))))
     Z = total(upper, factor, k.part(side, r.noise(of(i))))
-    each = rules.unbiased(r.run, n, now, of(i), away)
+    each = derived.unbiased(r.run, n, now, of(i), away)
     centred = [
         (local.linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
         (r.summed(each, upper, factor), 1),

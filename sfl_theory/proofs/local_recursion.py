@@ -12,8 +12,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import G2, S, eps2, now, sigma2, whole_moved, young
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.numbers import power, power_at_least, sums, sums_at_least, tau
@@ -40,9 +40,7 @@ def each(theorem: Theorem) -> Theorem:
 def moved(step: Ratio, w: k.Vec) -> Theorem:
     """Return ``<p(step) - x + eta sum_{j<step} g(j), w> >= 0``."""
     total = R.away(step) + _until(step) * eta
-    sides = [(rules.local_update(R.run, n, now, step, side, w), 1) for side in k.Side]
-    target = k.inner(total, w)
-    theorem = combine(rules.blocks(total, w), *sides, target=target)
+    target, theorem = k.inner(total, w), local.walked(R.run, now, step, w)
     before_i = rules.assume(k.constant(tau - step))
     if before_i.hypotheses.isdisjoint(theorem.hypotheses) or step == i:
         return theorem
@@ -102,12 +100,12 @@ def spread(pieces: list[k.Vec], factor: Ratio) -> Theorem:
 
 def noise_bound(step: Ratio) -> Theorem:
     """Return ``E||xi||^2 <= sigma_n^2``."""
-    return rules.variance(R.run, sigma2(n), n, now, step)
+    return derived.variance(R.run, sigma2(n), n, now, step)
 
 
 def near() -> Theorem:
     """Return ``||grad F_n(p_{i-1}) - grad F_n(x)||^2 <= S^2 A_{i-1}``."""
-    return rules.lipschitz(k.Local(n), S, R.point(last), R.x)
+    return derived.lipschitz(k.Local(n), S, R.point(last), R.x)
 
 
 def small_rate(times: int) -> Theorem:
@@ -123,7 +121,7 @@ def absorb(times: int) -> Theorem:
 
 def first_gradient() -> Theorem:
     """Return ``||grad F_n(x)||^2 <= ||grad F_n(x) - g_n||^2 + ||g_n||^2``."""
-    fair = rules.unbiased(R.run, n, now, ratio(0), gx)
+    fair = derived.unbiased(R.run, n, now, ratio(0), gx)
     target = k.norm2(gx - start) + k.norm2(start) - k.norm2(gx)
     return combine((fair, 2), (xi0, 2), target=target)
 
@@ -131,7 +129,7 @@ def first_gradient() -> Theorem:
 def bounded_recursion() -> Theorem:
     """Return ``A_i <= (1 + 2/tau) A_{i-1} + 6 tau eta^2 (2 sigma_n^2 + G^2)``."""
     g = gp + xi
-    bound = rules.bounded_gradient(R.run, G2, n, now, last)
+    bound = derived.bounded_gradient(R.run, G2, n, now, last)
     target = k.norm2(before) * (1 + 2 / tau) - k.norm2(away)
     return combine(
         one_step(),
@@ -144,7 +142,7 @@ def bounded_recursion() -> Theorem:
 
 def far() -> Theorem:
     """Return ``||grad F_n(x) - grad f(x)||^2 <= eps^2``."""
-    return rules.heterogeneity(eps2, n, R.x)
+    return derived.heterogeneity(eps2, n, R.x)
 
 
 def heterogeneous_recursion() -> Theorem:
@@ -163,10 +161,10 @@ def heterogeneous_recursion() -> Theorem:
 def deviation(step: Ratio) -> Theorem:
     """Return ``E||g_i - g_n||^2 <= 2 S^2 A_i + 3 sigma_n^2`` for i >= 1."""
     here, noise = R.local_gradient(step), R.noise(step)
-    close = rules.lipschitz(k.Local(n), S, R.point(step), R.x)
+    close = derived.lipschitz(k.Local(n), S, R.point(step), R.x)
     u = here - gx
     return combine(
-        (rules.unbiased(R.run, n, now, step, u - xi0), -2),
+        (derived.unbiased(R.run, n, now, step, u - xi0), -2),
         young(u, -xi0, 1),
         (close, 2),
         noise_bound(step),
@@ -210,7 +208,7 @@ def wider() -> Theorem:
 
 def first_moment() -> Theorem:
     """Return ``||g_n||^2 <= ||grad F_n(x)||^2 + sigma_n^2`` times a number."""
-    fair = rules.unbiased(R.run, n, now, ratio(0), gx)
+    fair = derived.unbiased(R.run, n, now, ratio(0), gx)
     factor = 8 * tau**3 * eta**2 * S**2
     return combine((fair, -2 * factor), (noise_bound(ratio(0)), factor))
 
@@ -229,7 +227,7 @@ def first_steps(a: Number, b: Number) -> Theorem:
     a, b, at = ratio(a), ratio(b), of(any_step)
     g, noise = R.local_gradient(of(j)), R.noise(of(j))
     A, B = k.summed(steps(at), j, g), k.summed(steps(at), j, noise)
-    close = rules.lipschitz(k.Local(n), S, R.x, R.point(of(j)))
+    close = derived.lipschitz(k.Local(n), S, R.x, R.point(of(j)))
     split_up = combine(young(gx, g - gx, 1 / b), (close, 1 + b))
     size = combine(
         rules.jensen(steps(at), j, ratio(1), g),
@@ -267,15 +265,7 @@ def drift_bound(times: int, a: Number, b: Number, keep: Fraction) -> Theorem:
 
 def bounded() -> Theorem:
     """Return ``D <= eta^2 G^2 tau (tau - 1)(2 tau - 1)/6``, at every rate."""
-    at = of(any_step)
-    g = stochastic(R.run, n, now, of(j))
-    bound = rules.bounded_gradient(R.run, G2, n, now, of(j))
-    one = combine(
-        (whole_moved(R), -1),
-        (rules.jensen(steps(at), j, ratio(1), g), eta**2),
-        (sum_over(bound, steps(at), j), eta**2 * at),
-    )
-    return sum_over(one, steps(tau), any_step)
+    return sum_over(local.bounded_way(R), steps(tau), any_step)
 
 
 def lemma_c5() -> Theorem:
@@ -350,7 +340,7 @@ def first_noise() -> Theorem:
     """Return ``sum_{i<tau} <xi_i, xi_0> >= 0``."""
     at = of(any_step)
     form = k.inner(R.noise(at), xi0)
-    later = rules.unbiased(R.run, n, now, at + 1, xi0)
+    later = derived.unbiased(R.run, n, now, at + 1, xi0)
     return combine(
         rules.split(any_step, form, ratio(1), tau - 1),
         sum_over(later, steps(tau - 1), any_step),
@@ -363,7 +353,7 @@ def lemma_c7() -> Theorem:
     """Return ``sum_i E||g_i - g_n||^2 <= 8 tau^3 eta^2 S^2 (..) + 4 tau sigma_n^2``."""
     at = of(any_step)
     g, noise = R.local_gradient(at), R.noise(at)
-    close = rules.lipschitz(k.Local(n), S, R.point(at), R.x)
+    close = derived.lipschitz(k.Local(n), S, R.point(at), R.x)
     one = combine(
         young(g - gx, noise - xi0, 1),
         (close, 2),

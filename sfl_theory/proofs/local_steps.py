@@ -11,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import noises, notation
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
@@ -119,17 +119,8 @@ def bounded_block(
     run: k.Split, side: k.Side, step: Number, client: k.Client = n
 ) -> Theorem:
     """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
-    bound = rules.bounded_gradient(run, G2, client, now, ratio(step))
+    bound = derived.bounded_gradient(run, G2, client, now, ratio(step))
     return block_below(side, stochastic(run, client, now, ratio(step)), bound)
-
-
-def block_sum(r: Round, side: k.Side, upper: Ratio) -> Theorem:
-    """Return ``||sum_{j<u} [g_j]_b||^2 <= u^2 G2``."""
-    g = k.part(side, stochastic(r.run, n, now, of(j)))
-    return combine(
-        rules.jensen(steps(upper), j, ratio(1), g),
-        (sum_over(bounded_block(r.run, side, of(j)), steps(upper), j), upper),
-    )
 
 
 def young(v: k.Vec, w: k.Vec, c: Number) -> Theorem:
@@ -169,15 +160,15 @@ def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
 
 def over_rounds(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
     """Return c times a round, summed over T rounds: the values of f telescope."""
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
+    fall = derived.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = derived.lowest(k.MEAN, k.iterate(r.run, T))
     return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
 
 def nearer(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
     """Return c times a round, summed over T rounds: the distances to x* telescope."""
     best = k.vec(k.Star(k.MEAN))
-    fall = rules.telescope(t, k.norm2(r.x - best), T)
+    fall = derived.telescope(t, k.norm2(r.x - best), T)
     last = k.iterate(r.run, T) - best
     return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
@@ -185,7 +176,7 @@ def nearer(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
 def centred(r: Round, side: k.Side, w: k.Vec, upper: Number, factor: Number) -> Theorem:
     """Return ``<sum_n factor sum_i [xi]_b, w> = 0`` for w fixed at x(t)."""
     xi = k.part(side, r.noise(of(i)))
-    each = rules.unbiased(r.run, n, now, of(i), k.part(side, w))
+    each = derived.unbiased(r.run, n, now, of(i), k.part(side, w))
     zero = r.summed(each, upper, factor)
     return combine(linear_both(r, xi, w, upper, factor), zero)
 
@@ -222,7 +213,7 @@ def size_of_sum(
 
 def moved(r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
     """Return ``||[p - x]_b||^2 = eta_b^2 ||sum_{j<made} [g_j]_b||^2``."""
-    rule = rules.resting if rests else rules.local_update
+    rule = derived.resting if rests else derived.local_update
     away = k.part(side, r.away(step))
     total = k.part(side, _sum(made, r.local_gradient(of(j)) + r.noise(of(j)), j))
 
@@ -287,7 +278,7 @@ def _positive_sum(u: k.Vec, upper: Ratio) -> Theorem:
 def local_gradients(r: Round, upper: Number, factor: Number, c: Number) -> Theorem:
     """Return ``sum ||gp||^2 <= (1+c) sum ||gx||^2 + (1+1/c) S^2 sum ||p - x||^2``."""
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine(young(gx, gp - gx, c), (near, 1 + 1 / ratio(c)))
     return r.summed(one, upper, factor)
 
@@ -295,9 +286,44 @@ def local_gradients(r: Round, upper: Number, factor: Number, c: Number) -> Theor
 def own_gradients(r: Round, factor: Ratio) -> Theorem:
     """Return ``sum_n w ||gx||^2 <= 2 sum_n w (||grad f||^2 + eps2)``."""
     gx, gf = r.own_gradient(), r.gradient
-    near = rules.heterogeneity(eps2, n, r.x)
+    near = derived.heterogeneity(eps2, n, r.x)
     one = combine(young(gf, gx - gf, 1), (near, 2))
     return sum_over(one, k.CLIENTS, n, factor)
+
+
+def own_size(r: Round, side: k.Side | None = None) -> Theorem:
+    """Return ``sum_n w_n ||gx||^2 <= ||grad f||^2 + eps2``, or of a block.
+
+    w_n is a_n, or a_n J_n where visits are drawn: draws and gx have means.
+    """
+
+    def block(u: k.Vec) -> k.Vec:
+        return u if side is None else k.part(side, u)
+
+    g, gx, far = r.gradient, r.own_gradient(), r.own_gradient() - r.gradient
+    near = derived.heterogeneity(eps2, n, r.x)
+    drawn = r.run.drawn and r.run.kind.visits
+    w = rules.share(r.run, n, now, k.Side.CLIENT) if drawn else k.weight(n)
+    F = k.summed(k.CLIENTS, n, k.norm2(block(gx)) * w)
+    averaged = [(derived.expect(r.run, now, F), -1)] if drawn else []
+    near = near if side is None else block_below(side, far, near)
+    return combine(
+        sum_over(near, k.CLIENTS, n, k.weight(n)),
+        (rules.linear(k.CLIENTS, n, block(gx) * k.weight(n), g), 2),
+        (rules.mean_gradient(r.x, block(g)), 2),
+        *averaged,
+        target=k.norm2(block(g)) + k.constant(eps2) - F,
+    )
+
+
+def centred_by(r: Round, share: Ratio, w: k.Vec) -> Theorem:
+    """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
+    tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
+    fixed = derived.unbiased(r.run, n, now, of(i), w * share)
+    each = sum_over(fixed, steps(tau), i)
+    inside = rules.linear(steps(tau), i, xi * share, w)
+    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
+    return combine(outer, *(sum_over(one, k.CLIENTS, n) for one in (each, inside)))
 
 
 # Lemmas on whole vectors, for runs in which both sides step together -----------------
@@ -340,15 +366,28 @@ def whole_descent(r: Round) -> Theorem:
 def whole_centred(r: Round, w: k.Vec) -> Theorem:
     """Return ``<sum_n a_n sum_i xi, w> = 0`` for w fixed at x(t)."""
     tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
-    zero = r.summed(rules.unbiased(r.run, n, now, of(i), w), tau, k.weight(n))
+    zero = r.summed(derived.unbiased(r.run, n, now, of(i), w), tau, k.weight(n))
     return combine(linear_both(r, xi, w, tau, k.weight(n)), zero)
+
+
+def no_noise(r: Round) -> Theorem:
+    """Return ``||sum_n a_n sum_i xi||^2 <= 0`` where every noise has variance 0."""
+    tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
+    each = rules.jensen(steps(tau), i, ratio(1), xi)
+    none = derived.variance(r.run, ratio(0), n, now, of(i))
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
+        sum_over(each, k.CLIENTS, n, k.weight(n)),
+        (r.summed(none, tau, k.weight(n)), tau),
+        target=-k.norm2(own_mean(r, xi)),
+    )
 
 
 def whole_noise(r: Round) -> Theorem:
     """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
     tau = r.steps(k.Side.CLIENT)
     apart = noises.independent(r.run, n, i, k.weight(n), now, tau, None)
-    bound = rules.variance(r.run, sigma2(n), n, now, of(i))
+    bound = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(apart, r.summed(bound, tau, k.weight(n) ** 2))
 
 
@@ -362,7 +401,7 @@ def whole_deviation(r: Round) -> Theorem:
     tau, apart = r.steps(k.Side.CLIENT), r.own_gradient() - r.local_gradient(of(i))
     clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, apart))
     inside = rules.jensen(steps(tau), i, ratio(1), apart)
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     M = own_mean(r, r.local_gradient(of(i)))
     own = k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n)) * tau - M
     left = r.gradient * tau - M
@@ -376,20 +415,21 @@ def whole_deviation(r: Round) -> Theorem:
     )
 
 
+def walked(run: k.Split, round_: Ratio, step: Ratio, w: k.Vec) -> Theorem:
+    """Return ``<p_i - x + eta sum_{j<i} g_j, w> = 0``: both blocks of a client."""
+    g, rate = stochastic(run, n, round_, of(j)), run.client.rate.at(round_)
+    away = k.local_point(run, n, round_, step) - k.iterate(run, round_)
+    moved = away + k.summed(steps(step), j, g) * rate
+    sides = [derived.local_update(run, n, round_, step, side, w) for side in k.Side]
+    return combine(rules.blocks(moved, w), *sides, target=k.inner(moved, w))
+
+
 def whole_moved(r: Round) -> Theorem:
     """Return ``||p_i - x||^2 = eta^2 ||sum_{j<i} g_j||^2`` for SFL-V1."""
     away, total = r.away(of(i)), k.summed(steps(of(i)), j, _stochastic(r))
-
-    def update(w: k.Vec) -> Theorem:
-        moved = away + total * r.eta
-        sides = [
-            (rules.local_update(r.run, n, now, of(i), side, w), 1) for side in k.Side
-        ]
-        return combine(rules.blocks(moved, w), *sides, target=k.inner(moved, w))
-
     return combine(
-        update(away),
-        (update(total), -r.eta),
+        walked(r.run, now, of(i), away),
+        (walked(r.run, now, of(i), total), -r.eta),
         target=k.norm2(away) - k.norm2(total) * r.eta**2,
     )
 
@@ -398,14 +438,19 @@ def _stochastic(r: Round) -> k.Vec:
     return stochastic(r.run, n, now, of(j))
 
 
-def bounded_drift(r: Round) -> Theorem:
-    """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
-    tau, bound = r.steps(k.Side.CLIENT), rules.bounded_gradient
-    one = combine(
+def bounded_way(r: Round) -> Theorem:
+    """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
+    bound = derived.bounded_gradient(r.run, G2, n, now, of(j))
+    return combine(
         (whole_moved(r), -1),
         (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),
-        (sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j), r.eta**2 * of(i)),
+        (sum_over(bound, steps(of(i)), j), r.eta**2 * of(i)),
     )
+
+
+def bounded_drift(r: Round) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
+    tau, one = r.steps(k.Side.CLIENT), bounded_way(r)
     target = k.constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
     return combine(r.summed(one, tau, k.weight(n)), target=target)
 

@@ -15,8 +15,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Exact, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, weight
+from sfl_theory.proofs import derived, noises, unrolled
 from sfl_theory.proofs import foundations as found
-from sfl_theory.proofs import noises, unrolled
 from sfl_theory.proofs.minibatch_stepwise import (
     BEST,
     J,
@@ -89,10 +89,10 @@ class MeanStep:
         each = unrolled.centred(run, n, now, J, known)
         return combine(over(each), of_mean(xi, known))
 
-    def _noise(self) -> Theorem:
+    def noise(self) -> Theorem:
         """Return ``||sum a xi||^2 <= SINGLE``."""
         run = self.walk.run
-        each = rules.variance(run, sigma2, n, now, J)
+        each = derived.variance(run, sigma2, n, now, J)
         return combine(
             (noises.of_steps(run, n, now, J, J), -1),
             sum_over(each, CLIENTS, n, weight(n) ** 2),
@@ -103,7 +103,7 @@ class MeanStep:
         g, there, point = self.gradient, self.there, self.walk.point(J)
         G, Gw = averaged(g), averaged(there)
         if self.modulus is None:
-            each = rules.lipschitz(Local(n), S, point, self.middle)
+            each = derived.lipschitz(Local(n), S, point, self.middle)
         else:
             each = found.lipschitz(Local(n), S, point, self.middle, self.modulus)
         return combine(
@@ -119,8 +119,8 @@ class MeanStep:
         """
         h, y, point = self.h, self.middle - BEST, self.walk.point(J)
         each = combine(
-            rules.majorant(Local(n), S, point, self.middle),
-            rules.convex(Local(n), mu, point, BEST),
+            derived.majorant(Local(n), S, point, self.middle),
+            derived.convex(Local(n), mu, point, BEST),
         )
         return combine(
             (over(each), 2 * h),
@@ -130,7 +130,7 @@ class MeanStep:
             (rules.jensen(CLIENTS, n, weight(n), point - BEST), mu * h),
         )
 
-    def _square(self) -> Theorem:
+    def square(self) -> Theorem:
         """Return ``Delta' <= ||wbar - x* - sum a e||^2``."""
         walk, after = self.walk, self.walk.middle(J + 1) - BEST
         new = self.middle - BEST - averaged(walk.moved())
@@ -155,13 +155,13 @@ class MeanStep:
         below = wbar - total * (1 / S)
         near, far = (1 + 1 / Fraction(young)) * h**2, 2 * (1 + young) * S * h**2
         return combine(
-            self._square(),
+            self.square(),
             (self.fresh(y - G * h), 2 * h),
-            (self._noise(), h**2),
+            (self.noise(), h**2),
             self._toward(mu),
             (self._apart(), near),
             (found.majorant_of_mean(S, wbar, below), far),
-            (rules.lowest(k.MEAN, below), far),
+            (derived.lowest(k.MEAN, below), far),
             (G - total * (1 + young), h**2 / young),
             target=walk.distance(J) * (1 - mu * h)
             - gap(wbar) * (2 * h - far)
@@ -192,9 +192,9 @@ class MeanStep:
         """Return ``Delta' <= Delta - 2h gap + S h D + h^2 G^2``, convex functions."""
         run, h, y = self.walk.run, self.h, self.middle - BEST
         g = rules.stochastic(run, n, now, J)
-        each = rules.bounded_gradient(run, G2, n, now, J)
+        each = derived.bounded_gradient(run, G2, n, now, J)
         return combine(
-            self._square(),
+            self.square(),
             (self.fresh(y), 2 * h),
             self._toward(ZERO),
             (rules.jensen(CLIENTS, n, weight(n), g), h**2),
@@ -230,7 +230,7 @@ class MeanStep:
             walk.mean_step(total, -1),
             (walk.mean_step(moved - averaged(e), -1), S / 2),
             (self.fresh(total - G * (S * h)), h),
-            (self._noise(), S * h**2 / 2),
+            (self.noise(), S * h**2 / 2),
             (self._apart(), self.near(kept)),
             (G - total * kept, rest / lost),
             target=gap(wbar)

@@ -8,8 +8,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import foundations, noises, notation
+from sfl_theory.proofs import derived, foundations, noises, notation
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.foundations import Above
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
 from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
 
@@ -32,7 +33,9 @@ def distance(r: Round, at: Number) -> k.Lin:
 def own_steps(r: Round) -> Theorem:
     """Return ``sum_n a_n sum_{i<1} ||p_i - x||^2 <= 0``: the local step starts at x."""
     g = stochastic(r.run, n, now, of(j))
-    bound = sum_over(rules.bounded_gradient(r.run, R2, n, now, of(j)), steps(of(i)), j)
+    bound = sum_over(
+        derived.bounded_gradient(r.run, R2, n, now, of(j)), steps(of(i)), j
+    )
     uses: list[tuple[Theorem, Number]] = []
     for side in k.Side:
         away, own = k.part(side, r.away(of(i))), k.part(side, g)
@@ -45,7 +48,9 @@ def own_steps(r: Round) -> Theorem:
             )
             total = k.summed(k.CLIENTS, n, total * k.weight(n))
         moved = away + total * r.eta
-        zero = rules.local_update(r.run, n, now, of(i), side, moved - total * 2 * r.eta)
+        zero = derived.local_update(
+            r.run, n, now, of(i), side, moved - total * 2 * r.eta
+        )
         uses += [(zero, -1), (each, r.eta**2)]
         rest = sum_over(combine((k.part(other(side), g), 1)), steps(of(i)), j)
         fits = combine(bound, rest, _blocks(g))
@@ -75,7 +80,7 @@ def second_moment(r: Round) -> Theorem:
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, g)),
         sum_over(rules.jensen(steps(1), i, ONE, g), k.CLIENTS, n, k.weight(n)),
-        r.summed(rules.bounded_gradient(r.run, R2, n, now, of(i)), 1, k.weight(n)),
+        r.summed(derived.bounded_gradient(r.run, R2, n, now, of(i)), 1, k.weight(n)),
     )
 
 
@@ -98,8 +103,8 @@ def toward(r: Round) -> Theorem:
     here, p = r.x - BEST, r.point(of(i))
     own = r.local_gradient(of(i))
     one = combine(
-        rules.convex(k.Local(n), mu, p, BEST),
-        rules.majorant(k.Local(n), S, p, r.x),
+        derived.convex(k.Local(n), mu, p, BEST),
+        derived.majorant(k.Local(n), S, p, r.x),
         (combine((p - BEST, 1)), mu / 2),
     )
     return combine(
@@ -146,7 +151,7 @@ def rate() -> Theorem:
 def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
     """Return ``||sum_n a_n sum_{i<1} xi||^2 <= sum_n a_n^2 sigma_n^2``, of one side."""
     apart = noises.independent(r.run, n, i, k.weight(n), now, ONE, side)
-    bound = rules.variance(r.run, sigma2(n), n, now, of(i))
+    bound = derived.variance(r.run, sigma2(n), n, now, of(i))
     if side is not None:
         xi = r.noise(of(i))
         bound = local.block_below(side, xi, bound)
@@ -170,15 +175,18 @@ def over(theorem: Theorem) -> Theorem:
     return sum_over(theorem, k.CLIENTS, n, k.weight(n))
 
 
-def self_bounding(p: k.Vec, low: Ratio, side: k.Side | None = None) -> Theorem:
+def self_bounding(
+    p: k.Vec, low: Ratio, side: k.Side | None = None, above: Above = derived.majorant
+) -> Theorem:
     """Return ``||grad F_n(p)||^2 <= 2S (F_n(p) - low)``, or of a block of it.
 
-    It is assumed that low is at most F_n after a step of 1/S.
+    It is assumed that low is at most F_n after a step of 1/S. `above` is the rule that
+    bounds F_n from above.
     """
     g = k.gradient(k.Local(n), p)
     below = p - (g if side is None else k.part(side, g)) * (1 / S)
     least = rules.assume(k.value_of(k.Local(n), below) - k.constant(low))
-    return combine((rules.majorant(k.Local(n), S, p, below), 2 * S), (least, 2 * S))
+    return combine((above(k.Local(n), S, p, below), 2 * S), (least, 2 * S))
 
 
 def first_bound(p: k.Vec, low: Ratio, side: k.Side, at_best: k.Vec) -> Theorem:
@@ -187,7 +195,7 @@ def first_bound(p: k.Vec, low: Ratio, side: k.Side, at_best: k.Vec) -> Theorem:
     middle = _middle(p)
     d, u = k.part(side, middle - BEST), k.part(side, middle - p)
     by = k.part(side, BEST - p)
-    convex = rules.convex(k.Local(n), mu, p, at_best)
+    convex = derived.convex(k.Local(n), mu, p, at_best)
     near = along_block(convex, k.Local(n), mu, p, at_best, by)
     young = combine((u + g * ETA, 1 / ETA))
     return combine(
@@ -211,7 +219,7 @@ def _middle(p: k.Vec) -> k.Vec:
     return k.summed(k.CLIENTS, n, p * k.weight(n))
 
 
-def whole_step(p: k.Vec, low: Ratio) -> Theorem:
+def whole_step(p: k.Vec, low: Ratio, above: Above = derived.majorant) -> Theorem:
     """Return ``||w - x* - eta g||^2 <= (1 - mu eta)||w - x*||^2 + 2V + 6S eta^2 C``.
 
     w and g are the means of local models p and of the gradients there, V the mean of
@@ -221,8 +229,8 @@ def whole_step(p: k.Vec, low: Ratio) -> Theorem:
     d, u, own = w - BEST, w - p, k.gradient(k.Local(n), w)
     young = combine((u + g * ETA, 1 / ETA))
     back = combine(
-        rules.convex(k.Local(n), mu, w, p),
-        (self_bounding(w, low), ETA / 2),
+        derived.convex(k.Local(n), mu, w, p),
+        (self_bounding(w, low, None, above), ETA / 2),
         (own * ETA - u, 1 / (2 * ETA)),
         (u, mu / 2),
     )
@@ -237,13 +245,13 @@ def whole_step(p: k.Vec, low: Ratio) -> Theorem:
     ]
     return combine(
         (rules.jensen(k.CLIENTS, n, k.weight(n), g), ETA**2),
-        (over(self_bounding(p, low)), 2 * ETA**2),
+        (over(self_bounding(p, low, None, above)), 2 * ETA**2),
         (over(young), ETA),
-        (over(rules.convex(k.Local(n), mu, p, BEST)), 2 * ETA),
+        (over(derived.convex(k.Local(n), mu, p, BEST)), 2 * ETA),
         (rules.linear(k.CLIENTS, n, g * k.weight(n), d), 2 * ETA),
         (rules.jensen(k.CLIENTS, n, k.weight(n), p - BEST), mu * ETA),
         (over(back), c),
-        (rules.lowest(k.MEAN, w), c * (1 - S * ETA)),
+        (derived.lowest(k.MEAN, w), c * (1 - S * ETA)),
         (rules.mean_value(w), c * (S * ETA - 1)),
         (rules.mean_value(BEST), 2 * ETA),
         (gap, 4 * S**2 * ETA**3),

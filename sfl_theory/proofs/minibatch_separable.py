@@ -19,6 +19,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.mean_steps import SINGLE
@@ -60,7 +61,7 @@ def above_lowest() -> Theorem:
     r"""Return :math:`\|\nabla_sF(z)\|^2\le2S(F(z)-F^*)`."""
     below = z - slope * (1 / S)
     return combine(
-        (majorant_of_mean(S, z, below), 2 * S), (rules.lowest(k.MEAN, below), 2 * S)
+        (majorant_of_mean(S, z, below), 2 * S), (derived.lowest(k.MEAN, below), 2 * S)
     )
 
 
@@ -84,7 +85,7 @@ def descent() -> Theorem:
     after = part(SERVER, st.middle(J + 1) - st.BEST)
     new = away - part(SERVER, st.averaged(st.move(J)))
     single = combine(
-        rules.variance(st.RUN, st.sigma2, n, now, J),
+        derived.variance(st.RUN, st.sigma2, n, now, J),
         rules.blocks(st.xi, st.xi),
         (part(CLIENT, st.xi), 1),
     )
@@ -137,7 +138,7 @@ def one_round() -> Theorem:
     )
     return combine(
         sum_over(grown(), steps(K), st.j),
-        rules.telescope(st.j, scaled(low + J, of_server(wbar)), K),
+        derived.telescope(st.j, scaled(low + J, of_server(wbar)), K),
         (st.start_of_mean(first), -(low - 1) * (low - 2) * (low - 3)),
         (st.ends(last), (high - 1) * (high - 2) * (high - 3)),
     )

@@ -1,4 +1,7 @@
-r"""MiniBatch-SFL without bounded gradients: noise over N, drift of order 1/steps^2.
+r"""Without bounded gradients: noise over N, drift of order 1/steps^2.
+
+Of MiniBatch-SFL, whose clients' blocks are apart, and of FedAvg: SFL-V1 whose sides
+step together, so whole models are.
 
 The learning rate falls at every step, :math:`\eta=\frac2{\mu x}`,
 :math:`x=\gamma+Kt+j`. :math:`\Delta` is the squared distance of the mean model
@@ -14,7 +17,7 @@ r = K - 1 - j how many steps of the round are left. A step grows
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -23,8 +26,9 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, part, weight
+from sfl_theory.proofs import derived, noises, unrolled
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs.counted_steps import value_ends
+from sfl_theory.proofs.counted_steps import counted, distance_ends, value_ends
 from sfl_theory.proofs.foundations import cocoercive, monotone
 from sfl_theory.proofs.mean_steps import SINGLE, MeanStep, gap
 from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, mu, n, now, r, x
@@ -32,50 +36,41 @@ from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
 HALF = ratio(Fraction(1, 2))
 APART = mean(n, weight(n) * (1 - weight(n)) * st.sigma2)
-LEVEL = APART + (4 * K + 1) / 3 * st.delta2
-"""Noise and heterogeneity that drive the local models of a round apart."""
 TWICE = combine(st.MADE, (rules.square(r), 2))
 
 
 # One step of the mean model, and of the local models ----------------------------------
 
-g, wbar, d = (
-    k.gradient(Local(n), st.point(J)),
-    st.middle(J),
-    st.apart(J),
-)
-there, total = k.gradient(Local(n), wbar), k.gradient(k.MEAN, wbar)
-
-
 YOUNG = Fraction(3, 4)
 """Young's c for gradients that are taken at local models."""
 
 
-STEP = MeanStep(st.WALK, h, st.small())
-
-
 @cache
-def descent() -> Theorem:
-    """Return ``Delta' <= (1 - mu h (2 - 7/4 S h)) Delta + ... D + h^2 SINGLE``.
+def step_of(kind: k.Kind) -> MeanStep:
+    """Return the step of MiniBatch-SFL, or of SFL-V1 whose sides step together."""
+    walk = st.WALK if kind.shared else counted(kind, RUN.client)
+    return MeanStep(walk, h, st.small())
 
-    D has the factor ``S h (1 + 7/3 S h)``.
+
+def contraction(one: MeanStep) -> Theorem:
+    """Return ``||d - h a||^2 <= (1 - mu h) ||d||^2``, a how gradients differ.
+
+    Of a the block in which local models are apart.
     """
-    return STEP.descent(YOUNG)
-
-
-def contraction() -> Theorem:
-    """Return ``||d - h a_c||^2 <= (1 - mu h) ||d||^2``, a how gradients differ."""
-    a = g - there
-    rest, near = 2 * h - S * h**2, part(st.CLIENT, a)
-    return combine(
+    walk, d, a = one.walk, one.walk.apart(J), one.gradient - one.there
+    rest, p = 2 * h - S * h**2, one.walk.point(J)
+    same = (
         (rules.blocks(a, a), h**2),
         (rules.blocks(a, d), -2 * h),
-        (st.WALK.server_same(a), -2 * h),
-        (cocoercive(Local(n), S, st.point(J), wbar, mu), h**2),
-        (monotone(Local(n), mu, st.point(J), wbar), rest),
+        (walk.server_same(a), -2 * h),
         (part(st.SERVER, a), h**2),
+    )
+    return combine(
+        *(() if walk.alone else same),
+        (cocoercive(Local(n), S, p, one.middle, mu), h**2),
+        (monotone(Local(n), mu, p, one.middle), rest),
         (d, mu * (rest - h)),
-        target=norm2(d) * (1 - mu * h) - norm2(d - near * h),
+        target=norm2(d) * (1 - mu * h) - norm2(d - walk.own(a) * h),
         signs=[
             sign(rest, (st.small(), h)),
             sign(mu * (rest - h), (st.small(), mu * h)),
@@ -84,81 +79,60 @@ def contraction() -> Theorem:
 
 
 @cache
-def drift() -> Theorem:
+def drift(kind: k.Kind) -> Theorem:
     """Return ``r D' <= (r + 1/2)(1 - mu h) D + h^2 (r APART + (r + 2 r^2) delta^2)``.
 
     The mean of the clients' moves is subtracted, and with it the mean of their noises.
+    Noise is orthogonal to a client's step seen from the mean of the clients' gradients:
+    to what each has seen alone.
     """
-    f, after = part(st.CLIENT, total), st.apart(J + 1)
-    own, all_ = (
-        part(st.CLIENT, st.move(J)),
-        part(
-            st.CLIENT,
-            st.averaged(st.move(J)),
-        ),
+    one = step_of(kind)
+    walk, d, g, total = one.walk, one.walk.apart(J), one.gradient, one.total
+    run, own, differs = walk.run, walk.own, one.there - one.total
+    cost, kept = (r + 2 * r**2) * h**2, (r + HALF) * (1 - mu * h)
+    seen, off = d - own(g - st.averaged(g)) * h, own(st.averaged(g) - total)
+    blocks = ((rules.blocks(differs, differs), cost), (part(st.SERVER, differs), cost))
+    from_f = combine(
+        (contraction(one), r + HALF),
+        (derived.heterogeneity(st.delta2, n, one.middle), cost),
+        *(() if walk.alone else blocks),
+        (d - own(g - one.there) * h + own(differs) * (2 * r * h), HALF),
+        target=norm2(d) * kept
+        + constant(cost * st.delta2)
+        - norm2(d - own(g - total) * h) * r,
+        signs=[sign(r + HALF, (st.MADE, 1)), sign(cost, (TWICE, h**2))],
     )
-    new = d - own + all_
-    both = after + new
+    moved, all_ = walk.moved(), st.averaged(walk.moved())
+    new, after = d - own(moved) + own(all_), walk.apart(J + 1)
     square = combine(
-        st.step(n, both, -1),
-        st.mean_step(both, 1),
-        (
-            rules.blocks(st.averaged(st.move(J)), both),
-            -1,
-        ),
+        walk.step(n, after + new, -1),
+        walk.mean_step(after + new, 1),
+        (rules.blocks(moved if walk.alone else all_, after + new), -1),
         target=norm2(new) - norm2(after),
     )
-    e, z = (
-        part(st.CLIENT, there - total),
-        part(st.CLIENT, st.xi),
-    )
-    seen = d - part(st.CLIENT, g) * h + f * h
-    noisy = seen - z * h
-    mean_g = part(st.CLIENT, st.averaged(g) - total)
-    differs = there - total
-    one = combine(
-        (contraction(), r + HALF),
-        (
-            rules.heterogeneity(st.delta2, n, wbar),
-            (r + 2 * r**2) * h**2,
-        ),
-        (rules.blocks(differs, differs), (r + 2 * r**2) * h**2),
-        (d - part(st.CLIENT, g - there) * h + e * (2 * r * h), HALF),
-        (part(st.SERVER, differs), (r + 2 * r**2) * h**2),
-        target=norm2(d) * ((r + HALF) * (1 - mu * h))
-        + constant((r + 2 * r**2) * h**2 * st.delta2)
-        - norm2(seen) * r,
-        signs=[
-            sign(r + HALF, (st.MADE, 1)),
-            sign((r + 2 * r**2) * h**2, (TWICE, h**2)),
-        ],
-    )
-    weights = weight(n) * (1 - weight(n))
-    below = rules.weight_below_one(n)
-    single = combine(
-        rules.variance(RUN, st.sigma2, n, now, J),
-        rules.blocks(st.xi, st.xi),
-        (part(st.SERVER, st.xi), 1),
-    )
-    right = st.spread(J) * ((r + HALF) * (1 - mu * h))
-    cost = (r * APART + (r + 2 * r**2) * st.delta2) * h**2
+    noise = k.noise(run, n, now, J)
+    xi, side = own(noise), None if walk.alone else st.CLIENT
+    zbar, weights = st.averaged(xi), weight(n) * (1 - weight(n))
+    each = derived.variance(run, st.sigma2, n, now, J)
+    if not walk.alone:
+        each = combine(each, rules.blocks(noise, noise), (part(st.SERVER, noise), 1))
     return combine(
         (st.over(square), r),
-        st.over(one),
+        st.over(from_f),
+        (st.of_mean(seen, off), 2 * r * h),
+        (off, r * h**2),
+        (st.over(unrolled.centred(run, n, now, J, own(seen))), 2 * r * h),
+        (st.of_mean(seen, zbar), 2 * r * h),
+        (st.of_mean(xi, zbar), -2 * r * h**2),
+        (noises.of_steps(run, n, now, J, J, side), r * h**2),
         (
-            st.over(rules.unbiased(RUN, n, now, J, part(st.CLIENT, seen))),
-            2 * r * h,
+            sum_over(each, CLIENTS, n, weights, [rules.weight_below_one(n)]),
+            r * h**2,
         ),
-        (st.fresh(mean_g), 2 * r * h**2),
-        (st.uncorrelated(st.CLIENT, -1), r * h**2),
-        (sum_over(single, CLIENTS, n, weights, [below]), r * h**2),
-        (st.of_mean(noisy, all_ - f * h), 2 * r),
-        (mean_g, r * h**2),
-        target=right + constant(cost) - st.spread(J + 1) * r,
-        signs=[
-            sign(r * h**2, (st.MADE, h**2)),
-            st.MADE,
-        ],
+        target=walk.spread(J) * kept
+        + constant((r * APART + (r + 2 * r**2) * st.delta2) * h**2)
+        - walk.spread(J + 1) * r,
+        signs=[sign(r * h**2, (st.MADE, h**2)), st.MADE],
     )
 
 
@@ -212,7 +186,7 @@ class Followed:
             ``slope x u (1 + more S h)``.
         apart: what D weighs in the potential, for every step that is left.
         noise: the factor of ``h^2 SINGLE``.
-        walk, drift: the run's steps, and what one of them makes of D.
+        kind: whose steps they are.
     """
 
     form: Callable[[Ratio], k.Lin]
@@ -223,8 +197,12 @@ class Followed:
     more: Fraction
     apart: Ratio
     noise: Number
-    walk: st.Walk = st.WALK
-    drift: Theorem = field(default_factory=drift)
+    kind: k.Kind = k.Kind.MINIBATCH
+
+    @property
+    def walk(self) -> st.Walk:
+        """The run's steps."""
+        return step_of(self.kind).walk
 
     def potential(self, step_: Ratio) -> k.Lin:
         """Return `scaled` of it and ``apart (K - j)(x - 1)(x - 2) D``."""
@@ -251,7 +229,7 @@ class Followed:
         noise = self.noise * cost * SINGLE * (x - 2)
         return combine(
             (self.step, x * wide),
-            (self.drift, c * x * (x - 1)),
+            (drift(self.kind), c * x * (x - 1)),
             (single_step(), noise),
             (single_step(), c * cost * r * APART),
             (single_step(), c * cost * (r + 2 * r**2) * st.delta2),
@@ -276,7 +254,7 @@ class Followed:
         low, high = st.gamma + K * now, st.gamma + K * (now + 1)
         return combine(
             sum_over(self.grown(), steps(K), st.j),
-            rules.telescope(st.j, self.potential(J), K),
+            derived.telescope(st.j, self.potential(J), K),
             (self.walk.same_start(), self.apart * K * (low - 1) * (low - 2)),
             (start, (low - 1) * (low - 2) * (low - 3)),
             (end, (high - 1) * (high - 2) * (high - 3)),
@@ -288,33 +266,35 @@ def over_rounds(one: Theorem, away: k.Lin) -> Theorem:
     end = st.gamma + K * T
     whole = combine(
         sum_over(one, steps(T), st.t),
-        rules.telescope(st.t, scaled(st.gamma + K * now, away), T),
+        derived.telescope(st.t, scaled(st.gamma + K * now, away), T),
     )
     return combine((whole, 1 / ((end - 1) * (end - 2) * (end - 3))))
 
 
 @cache
-def distance() -> Theorem:
+def distance(kind: k.Kind = k.Kind.MINIBATCH) -> Theorem:
     r"""Return the distance after n = KT steps.
 
     :math:`E=\gamma+n`: at most :math:`(\gamma-1)(\gamma-2)(\gamma-3)\Delta^0`,
     :math:`\frac4{\mu^2}n(\gamma-2+\frac{n-1}2)` times the noise of the mean and
-    :math:`\frac{40S}{3\mu^3}n(K-1)` times `LEVEL`, over :math:`(E-1)(E-2)(E-3)`.
+    :math:`\frac{40S}{3\mu^3}n(K-1)` times :math:`\sum a_n(1-a_n)\sigma_n^2
+    +\frac{4K+1}3\delta^2`, over :math:`(E-1)(E-2)(E-3)`.
     """
-    before, after = k.iterate(RUN, now), k.iterate(RUN, now + 1)
+    step = step_of(kind)
+    before = k.iterate(step.walk.run, now)
     one = Followed(
-        st.from_best,
-        combine((wbar - st.BEST, 1)),
-        descent(),
+        step.walk.distance,
+        combine((step.middle - st.BEST, 1)),
+        step.descent(YOUNG),
         contracted(ratio(2), 1 + ratio(YOUNG)),
         2 * S / mu * (x - 1) * (x - 2),
         1 + 1 / YOUNG,
         Fraction(20, 3) * S / mu,
         1,
+        kind,
     )
-    start = combine((st.start_of_mean(st.middle(ratio(0)) + before - st.BEST * 2), -1))
-    end = st.ends(st.middle(K) + after - st.BEST * 2)
-    return over_rounds(one.one_round(start, end), norm2(before - st.BEST))
+    ends = distance_ends(step.walk)
+    return over_rounds(one.one_round(*ends), norm2(before - st.BEST))
 
 
 # The gap itself -----------------------------------------------------------------------
@@ -329,11 +309,12 @@ def value_descent() -> Theorem:
 
     ``gap' <= (1 - mu h (17/10 - 7/10 S h)) gap + 5/3 S^2 h D + S h^2/2 SINGLE``.
     """
-    share = STEP.share(KEPT)
+    step = step_of(k.Kind.MINIBATCH)
+    share = step.share(KEPT)
     return combine(
-        STEP.value_descent(KEPT),
-        (STEP.steep(), share),
-        (st.over(combine((d, 1))), Fraction(7, 6) * S**3 * h**2),
+        step.value_descent(KEPT),
+        (step.steep(), share),
+        (st.over(combine((st.apart(J), 1))), Fraction(7, 6) * S**3 * h**2),
         signs=[sign(share, (st.small(), h / 2 * KEPT))],
     )
 
@@ -348,7 +329,7 @@ def gap_after() -> Theorem:
     before = k.iterate(RUN, now)
     one = Followed(
         lambda step: gap(st.middle(step)),
-        rules.lowest(k.MEAN, wbar),
+        derived.lowest(k.MEAN, st.middle(J)),
         value_descent(),
         contracted(1 + ratio(KEPT), ratio(KEPT)),
         Fraction(10, 3) * S**2 / mu * (x - 1) * (x - 2),

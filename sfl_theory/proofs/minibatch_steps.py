@@ -13,7 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.local_steps import S, m, n, now
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
 from sfl_theory.proofs.minibatch_stepwise import Walk, of_all, over
@@ -26,7 +26,6 @@ K, delta2, any_gamma = (
 )
 RUN = notation.equal_paces(k.Kind.MINIBATCH, K, k.Rate(ratio(1)))
 j, i = nat("j"), nat("i")
-other = k.Client("k")
 J, ONE = of(j), ratio(1)
 CLIENT, SERVER = k.Side.CLIENT, k.Side.SERVER
 r = K - 1 - J
@@ -76,7 +75,7 @@ def server_same(w: k.Vec) -> Theorem:
     past = k.summed(k.CLIENTS, m, k.part(SERVER, WALK.moves(J, m)) * k.weight(m))
 
     def own(client: k.Client) -> Theorem:
-        return rules.local_update(RUN, client, now, J, SERVER, w)
+        return derived.local_update(RUN, client, now, J, SERVER, w)
 
     seen = k.part(SERVER, point(J, m) - x) + past
     return combine(own(n), (of_all(own(m), m, seen, w), -1))
@@ -103,9 +102,9 @@ def drift() -> Theorem:
         (sampled(k.part(CLIENT, d)), 2 / h),
         (rules.blocks(g, d), -2 / h),
         (server_same(g), -2 / h),
-        (rules.convex(k.Local(n), mu, point(J), middle(J)), 2 / h),
-        (rules.convex(k.Local(n), mu, middle(J), point(J)), 2 / h),
-        (rules.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
+        (derived.convex(k.Local(n), mu, point(J), middle(J)), 2 / h),
+        (derived.convex(k.Local(n), mu, middle(J), point(J)), 2 / h),
+        (derived.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
         bounded(),
         rules.blocks(moved(), moved()),
         (d + (at_mean - total) * (2 * K / h), 1 / (2 * K)),
@@ -135,8 +134,8 @@ def descent() -> Theorem:
     )
     toward = combine(
         sampled(y),
-        rules.majorant(k.Local(n), S, point(J), wbar),
-        rules.convex(k.Local(n), mu, point(J), BEST),
+        derived.majorant(k.Local(n), S, point(J), wbar),
+        derived.convex(k.Local(n), mu, point(J), BEST),
     )
     right = distance(J) * (1 - 2 * mu / h) + spread(J) * (S / h) + k.constant(R2 / h**2)
     return combine(
@@ -206,9 +205,9 @@ def by_gradients() -> Theorem:
         sampled(seen),
         (rules.blocks(g, d), -1),
         (server_same(g), -1),
-        rules.convex(k.Local(n), mu, point(J), wbar),
-        rules.convex(k.Local(n), mu, wbar, point(J)),
-        (rules.heterogeneity(delta2, n, wbar), 1 / mu),
+        derived.convex(k.Local(n), mu, point(J), wbar),
+        derived.convex(k.Local(n), mu, wbar, point(J)),
+        (derived.heterogeneity(delta2, n, wbar), 1 / mu),
         (bounded(), rate() ** 2 / mu),
         (rules.blocks(d, d), mu / 4),
         (d * (mu / 2) + (at_mean - total), 1 / mu),
@@ -245,7 +244,7 @@ def drift_of_round() -> Theorem:
     )
     whole = combine(
         sum_over(long(spreading()), steps(STEP), j),
-        rules.telescope(j, k.lin_at(shrunk(J), by), STEP),
+        derived.telescope(j, k.lin_at(shrunk(J), by), STEP),
         (long(same_start()), k.number_at((clock(0, any_gamma) - 1) ** 2, by)),
         signs=[rules.square(k.number_at(clock(0, any_gamma) - 1, by))],
     )

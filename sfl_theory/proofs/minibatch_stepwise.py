@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Client, Vec, norm2, part, summed, weight
-from sfl_theory.proofs import noises, notation
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs.notation import combine, count, nat, of, steps, sum_over
 
 n, m, other = Client("n"), Client("m"), Client("k")
@@ -114,6 +114,10 @@ class Walk:
         """Whether each client moves both blocks of its model alone (SFL-V1)."""
         return not self.run.kind.shared
 
+    def own(self, u: Vec) -> Vec:
+        """Return the block in which clients' models are apart, or all of a vector."""
+        return u if self.alone else part(CLIENT, u)
+
     def point(self, step: Number, client: Client = n) -> Vec:
         """Return the local point."""
         return terms.local_point(self.run, client, now, step)
@@ -148,8 +152,8 @@ class Walk:
         ]
         for side, seen in ((CLIENT, c), (SERVER, s)):
             uses += [
-                (rules.local_update(self.run, client, now, J + 1, side, seen), way),
-                (rules.local_update(self.run, client, now, J, side, seen), -way),
+                (derived.local_update(self.run, client, now, J + 1, side, seen), way),
+                (derived.local_update(self.run, client, now, J, side, seen), -way),
             ]
         return rules.cut(combine(*uses), STARTED)
 
@@ -184,7 +188,7 @@ class Walk:
         seen = part(SERVER, self.point(J, m) - before + averaged(self.moves(J, m), m))
 
         def own(client: Client) -> Theorem:
-            return rules.local_update(self.run, client, now, J, SERVER, w)
+            return derived.local_update(self.run, client, now, J, SERVER, w)
 
         whole = combine(
             own(n),
@@ -206,8 +210,8 @@ class Walk:
         everyone = of_all(self.none(m, s), m, self.moves(zero, m), s)
         return combine(
             rules.blocks(self.point(zero, client) - terms.iterate(self.run, now), w),
-            rules.local_update(self.run, client, now, zero, CLIENT, c),
-            rules.local_update(self.run, client, now, zero, SERVER, s),
+            derived.local_update(self.run, client, now, zero, CLIENT, c),
+            derived.local_update(self.run, client, now, zero, SERVER, s),
             (self.none(client, c), -1),
             (self.none(client, s) if self.alone else everyone, -1),
         )
@@ -229,7 +233,7 @@ class Walk:
         own, all_ = self.moves(K, n), averaged(self.moves(K, m), m)
         for side, made in ((CLIENT, own), (SERVER, own if self.alone else all_)):
             seen = part(side, w)
-            local = rules.local_update(self.run, n, now, K, side, seen)
+            local = derived.local_update(self.run, n, now, K, side, seen)
             away = part(side, self.point(K) - before + made)
             uses.append(of_all(local, n, away, seen))
             uses.append(combine((rules.update(self.run, side, now, seen), -1)))
@@ -249,12 +253,11 @@ start_of_mean, same_start, ends = WALK.start_of_mean, WALK.same_start, WALK.ends
 # Noise -------------------------------------------------------------------------------
 
 xi = terms.noise(RUN, n, now, J)
-zbar = averaged(xi)
 
 
 def fresh(known: Vec) -> Theorem:
     """Return ``<sum a xi, known> = 0``."""
-    each = rules.unbiased(RUN, n, now, J, known)
+    each = derived.unbiased(RUN, n, now, J, known)
     return combine(over(each), of_mean(xi, known))
 
 

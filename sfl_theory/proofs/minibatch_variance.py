@@ -19,6 +19,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, constant, iterate, norm2
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import minibatch_steps as st
 from sfl_theory.proofs.foundations import (
     cocoercive,
@@ -81,8 +82,8 @@ def noisy_descent() -> Theorem:
     )
     u = y * h - G
     toward = combine(
-        rules.majorant(k.Local(n), S, point(J), wbar),
-        rules.convex(k.Local(n), mu, point(J), BEST),
+        derived.majorant(k.Local(n), S, point(J), wbar),
+        derived.convex(k.Local(n), mu, point(J), BEST),
     )
     below = wbar - total * (1 / S)
     gap = 2 / h - 4 * S / h**2
@@ -101,8 +102,8 @@ def noisy_descent() -> Theorem:
         (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
         (over(lipschitz(k.Local(n), S, point(J), wbar, mu)), 2 / h**2),
         (majorant_of_mean(S, wbar, below), 4 * S / h**2),
-        (rules.lowest(k.MEAN, below), 4 * S / h**2),
-        (rules.lowest(k.MEAN, wbar), gap),
+        (derived.lowest(k.MEAN, below), 4 * S / h**2),
+        (derived.lowest(k.MEAN, wbar), gap),
         (G - total * 2, 1 / h**2),
         target=right + k.constant(SINGLE / h**2) - st.distance(J + 1),
         signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
@@ -137,7 +138,7 @@ def noisy_drift() -> Theorem:
         (fresh(k.part(st.CLIENT, d * h - g + total)), 2 / h**2),
         (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
         (rules.blocks(z, z), 1 / h**2),
-        (rules.heterogeneity(st.delta2, n, wbar), (1 + 1 / EPS) / h**2),
+        (derived.heterogeneity(st.delta2, n, wbar), (1 + 1 / EPS) / h**2),
         (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
         (rules.blocks(a, a), most / h**2),
         (rules.blocks(a, d), -2 * most / h),
@@ -232,7 +233,7 @@ def over_round(
     together = of_all(st.starts(m, first), m, point(zero, m) - now_, first)
     return combine(
         sum_over(growth, steps(K), j),
-        rules.telescope(j, phi(J), K),
+        derived.telescope(j, phi(J), K),
         (st.same_start(), apart(clock(0))),
         (together, -near(clock(0))),
         (st.ends(last), near(clock(K))),
@@ -252,7 +253,7 @@ def over_rounds(
     target = (k.norm2(start) * gamma + k.constant(noise)) * (1 / end)
     return combine(
         (sum_over(one, steps(T), t), share),
-        (rules.telescope(t, level(now), T), share),
+        (derived.telescope(t, level(now), T), share),
         (start, gamma / end - near(gamma) * share),
         target=target - k.norm2(k.iterate(RUN, T) - BEST),
     )

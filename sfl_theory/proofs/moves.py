@@ -13,7 +13,7 @@ from sfl_theory.kernel import hypotheses, rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import G2, j, n, now, t
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
@@ -167,7 +167,7 @@ def first_move() -> Theorem:
     u = after - x
     each = k.summed(steps(tau), j, g(of(j)))
     inside = rules.jensen(steps(tau), j, ratio(1), g(of(j)))
-    bounded = rules.bounded_gradient(RUN, G2, n, now, of(j))
+    bounded = derived.bounded_gradient(RUN, G2, n, now, of(j))
     own = combine(inside, (sum_over(bounded, steps(tau), j), tau))
     size = combine(
         (updated(now, u - mean(each) * eta), -1),

@@ -19,10 +19,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import moves as moving
 from sfl_theory.proofs import near_rounds as near
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import quiet_gap as quiet
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import G2, i, n, now, young
@@ -53,7 +53,7 @@ def between(there: k.Vec, here: k.Vec) -> Theorem:
     F = k.Local(n)
     a = k.gradient(F, there) - k.gradient(F, here) - (there - here) * mu
     lower = there - a * (1 / EXCESS)
-    return combine(rules.smooth(F, S, there, lower), rules.convex(F, mu, here, lower))
+    return combine(rules.smooth(F, S, there, lower), derived.convex(F, mu, here, lower))
 
 
 def three_points(x: k.Vec, p: k.Vec, w: k.Vec) -> Theorem:

@@ -20,8 +20,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import moves as moving
-from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import G2, n, now, t, young
 from sfl_theory.proofs.notation import combine, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, gamma, mu, tau
@@ -63,7 +63,7 @@ def coercive() -> Theorem:
         for here, there, way in ((one, two, -1), (two, one, 1))
         for theorem in (
             rules.smooth(F, S, here, here + a * (way / S)),
-            rules.convex(F, mu, there, here + a * (way / S)),
+            derived.convex(F, mu, there, here + a * (way / S)),
         )
     ]
     spare = (S + mu) / S**2 - 1 / M
@@ -230,7 +230,7 @@ def last_step() -> Theorem:
     low = 1 / factor(tau)
     return combine(
         (sum_over(falls(), steps(tau - 1), v), low),
-        (rules.telescope(v, potential(STEP), tau - 1), low),
+        (derived.telescope(v, potential(STEP), tau - 1), low),
         (begins(), low),
         target=reached() - k.norm2(apart(tau)),
     )

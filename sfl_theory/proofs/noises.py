@@ -8,6 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
 j, m = nat("earlier"), k.Client("other")
@@ -31,7 +32,7 @@ def _one_step(
         (rules.linear(steps(of(i) + 1), j, each, both), -1),
         rules.linear(steps(of(i)), j, each, both),
         (rules.split(j, k.inner(each, both), of(i), ratio(1)), -1),
-        (rules.unbiased(run, n, t, of(i), before), -2 * factor),
+        (derived.unbiased(run, n, t, of(i), before), -2 * factor),
     )
 
 
@@ -50,7 +51,7 @@ def _one_client(
     before = k.summed(steps(of(i)), j, own)
     return combine(
         sum_over(_one_step(run, n, i, factor, t, side), steps(upper), i),
-        rules.telescope(i, k.norm2(before), upper),
+        derived.telescope(i, k.norm2(before), upper),
     )
 
 
@@ -105,7 +106,7 @@ def of_steps(
     each = k.vec_at(other, {n: m}) * k.weight(m)
     away = rules.unbiased_across(run, n, t, last, m, each)
     if first != last:
-        fixed = rules.unbiased(run, n, t, last, other)
+        fixed = derived.unbiased(run, n, t, last, other)
         away = combine(away, (fixed, k.weight(n)))
     return combine(
         sum_over(away, k.CLIENTS, n, k.weight(n)),

@@ -21,7 +21,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import in_order, notation, sharp_rounds
+from sfl_theory.proofs import derived, in_order, notation, sharp_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import convex_mean, growth
 from sfl_theory.proofs.local_steps import G2, Round, S, i, n, now, t
@@ -32,7 +32,7 @@ from sfl_theory.proofs.strongly_convex import S_VARIABLE, mu
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
     ETA,
-    Weighted,
+    Analysed,
     client_sum,
     odds,
     own_drift,
@@ -44,18 +44,15 @@ SHARE = Fraction(1, 8)
 
 
 @dataclass(frozen=True)
-class Noisy:
-    """An algorithm at the rates eta(t).
+class Noisy(Analysed):
+    """An algorithm at the rates eta(t); of SFL-V1 alone clients may be drawn.
 
     Attributes:
-        kind: SFL-V1, or SFL-V2 with weighted server steps, the visits in any order.
-        partial: SFL-V1's clients are drawn.
         bounded: gradients are; else those of SFL-V1's clients are near that of f, and
             the drift has a share of its square.
     """
 
     kind: k.Kind = k.Kind.V1
-    partial: bool = False
     bounded: bool = True
 
     @property
@@ -87,16 +84,6 @@ class Noisy:
     def own(self) -> Fraction:
         """Of ``||grad f||^2`` in the mean squared way of the local points."""
         return Fraction(0) if self.bounded else self.sharp.closed.factor / 3
-
-    @property
-    def weighted(self) -> Weighted:
-        """The algorithm in the terms of `weighted_rounds`."""
-        return Weighted(self.kind, self.partial)
-
-    @property
-    def round(self) -> Round:
-        """Round t."""
-        return self.weighted.round
 
     @property
     def means(self) -> tuple[k.Vec, k.Vec]:
@@ -211,7 +198,7 @@ def progress(a: Noisy) -> Theorem:
     gp = r.local_gradient(of(i))
     one = combine(
         rules.smooth(k.Local(n), S, p, r.x),
-        rules.convex(k.Local(n), mu, p, BEST),
+        derived.convex(k.Local(n), mu, p, BEST),
         ((p - r.x) * 4 + e, mu / 8),
     )
     return combine(
@@ -374,7 +361,7 @@ def distances_fall(a: Noisy) -> Theorem:
     step = combine(
         (at_rates(a, distances(a)), 1 / (1 + 4 * u)),
         (rules.assume(claim(now)), kept),
-        (rules.lowest(k.MEAN, first), spare / mu),
+        (derived.lowest(k.MEAN, first), spare / mu),
         target=claim(now + 1),
     )
     base = combine((growth(mu, first), 2 / mu), target=claim(ratio(0)))
@@ -387,7 +374,7 @@ def gaps(a: Noisy) -> Theorem:
     u, x, zero = late(a, now), model(a, now), ratio(0)
     fall = 4 * u * (1 - SHARE - a.pull * 4 * z**2 * u)
     kept, pull = 1 - 2 * z * fall, z * (z - 1) * fall
-    lowest = rules.lowest(k.MEAN, model(a, zero))
+    lowest = derived.lowest(k.MEAN, model(a, zero))
 
     def claim(at: Ratio) -> k.Lin:
         return height(a, at).bound(a) - gap_after(a, at)

@@ -11,8 +11,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
@@ -105,7 +105,7 @@ def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
     """
     r, H = p.round, p.round.steps(of_side)
     each = [_side_drift(p, side, of_side) for side in k.Side]
-    var = rules.variance(r.run, sigma2(n), n, now, of(j))
+    var = derived.variance(r.run, sigma2(n), n, now, of(j))
     noisy = sum_over(sum_over(var, steps(of(i)), j), steps(H), i)
     away, gp, xi = r.away(of(i)), r.local_gradient(of(i)), r.noise(of(j))
     steps_i = sum_over(rules.blocks(xi, xi), steps(of(i)), j)
@@ -140,7 +140,7 @@ def deviation(p: TwoPaces) -> Theorem:
     r, H, own = p.round, p.high, N * k.weight(n) ** 2
     apart = r.own_gradient() - r.local_gradient(of(i))
     rest = rules.longer(i, k.part(p.shorter, apart), p.low, H)
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     more = r.summed(combine((r.away(of(i)), 1)), H, p.b - own)
     return combine(
         *((local.mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
@@ -160,7 +160,7 @@ def noise_size(p: TwoPaces) -> Theorem:
         for side in k.Side
     ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    var = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(
         *orthogonal,
         sum_over(rest, k.CLIENTS, n, a2),
@@ -174,19 +174,24 @@ def means(p: TwoPaces, each: k.Vec) -> dict[k.Side, k.Vec]:
     return {side: p.round.whole(side, each) for side in k.Side}
 
 
-def room(p: TwoPaces) -> k.Lin:
-    """Return ``f(x) - f(x') + 2 S (tau^2 + tau_server^2) eta^2 (sigma_w + ..eps2)``.
+def room(p: TwoPaces, times: Number) -> k.Lin:
+    """Return ``f(x) - f(x') + times S (tau^2 + tau_server^2) eta^2 (sigma_w + ..)``.
 
     That is what one round may cost: ``eta tau_min/4 ||grad f||^2`` stays below it.
     """
     r = p.round
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    noise = 2 * S * (p.low**2 + p.high**2) * r.eta**2
+    noise = times * S * (p.low**2 + p.high**2) * r.eta**2
     return fall + k.constant(noise * (p.sigma_w + p.kappa * eps2))
 
 
-def one_round(p: TwoPaces) -> Theorem:
-    """Return ``eta tau_min/4 ||grad f||^2 <= room``."""
+def one_round(p: TwoPaces, times: Number = 2) -> Theorem:
+    """Return ``eta tau_min/4 ||grad f||^2 <= room``.
+
+    Args:
+        p: the algorithm.
+        times: of noise and heterogeneity; 1 is enough where everyone takes part.
+    """
     r, H, L, b, c = p.round, p.high, p.low, p.b, Fraction(1, 4)
     eta, g, kappa = r.eta, r.gradient, p.kappa
     u, theta, lam, half = S * eta * H, eta**2 * H * (H - 1), eta * S**2, S * eta**2 / 2
@@ -196,7 +201,7 @@ def one_round(p: TwoPaces) -> Theorem:
     of_gamma, uses = lam * theta, moved(p)
     if p.partial:
         of_gamma = of_gamma + half * (1 + c) * H / N
-        var = rules.variance(r.run, sigma2(n), n, now, of(i))
+        var = derived.variance(r.run, sigma2(n), n, now, of(i))
         uses += [
             *((participation(p, side, c), half) for side in k.Side),
             (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
@@ -238,7 +243,7 @@ def one_round(p: TwoPaces) -> Theorem:
             (M[side], m_left),
             (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
-    target = room(p) - k.norm2(g) * (eta * L / 4)
+    target = room(p, times) - k.norm2(g) * (eta * L / 4)
     return combine(*uses, *squares, target=target, signs=signs)
 
 
@@ -266,7 +271,7 @@ def drawn(p: TwoPaces, side: k.Side) -> k.Vec:
 def mean_move(p: TwoPaces, side: k.Side) -> Theorem:
     """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
     r, w = p.round, p.round.gradient
-    averaged = rules.expect(r.run, now, k.inner(drawn(p, side), w))
+    averaged = derived.expect(r.run, now, k.inner(drawn(p, side), w))
     target = k.inner(drawn(p, side), w) - k.inner(
         r.whole(side, r.local_gradient(of(i))), w
     )
@@ -294,7 +299,7 @@ def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
         (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
     )
     lost = sum_over(combine((V, 1)), k.CLIENTS, n, k.weight(n) ** 2)
-    drawing = rules.expect(r.run, now, k.norm2(drawn(p, side)))
+    drawing = derived.expect(r.run, now, k.norm2(drawn(p, side)))
     return combine((drawing, -1), sum_over(one, k.CLIENTS, n, p.b / N), lost)
 
 

@@ -13,7 +13,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, UNIT, Client, Var, constant, summed, weight
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.notation import Uses, combine, nat, of, sign, steps, sum_over
 
@@ -145,7 +145,7 @@ def _compared(
         (grows(of(j), most), H(left)), gap(known, left), signs=[positive(known, left)]
     )
     whole = sum_over(one, steps(tau), j)
-    fall = rules.telescope(j, constant(power(of(j)) * H(tau - of(j))), tau)
+    fall = derived.telescope(j, constant(power(of(j)) * H(tau - of(j))), tau)
     direction = 1 if most else -1
     return combine(
         whole,
@@ -214,7 +214,7 @@ def geometric(upper: Ratio, most: bool) -> Theorem:
     The recursion's other direction than `most` says: it bounds c(upper) from below.
     """
     every = sum_over(grows(of(j), not most), steps(upper), j)
-    fall = rules.telescope(j, constant(power(of(j))), upper)
+    fall = derived.telescope(j, constant(power(of(j))), upper)
     direction = 1 if most else -1
     target = (power(upper) - 1 - (C - 1) * total(upper)) * direction
     return combine(every, (fall, -direction), starts(not most), target=constant(target))

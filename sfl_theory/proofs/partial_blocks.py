@@ -12,14 +12,14 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import partial_visits as visits
 from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
 from sfl_theory.proofs.local_steps import N, S, both_parts, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, inverse_q, of, sign, steps, sum_over
 from sfl_theory.proofs.partial_visits import RUN, B, W, eta, g, gp, kappa, r, share, tau
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 PRINTED = local.Round(
     notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), k.Participants.UPDATES)
@@ -49,7 +49,7 @@ def drift() -> Theorem:
     return combine(
         (visits.drift(), c),
         (local.local_gradients(r, tau, share(), 1), c * size),
-        (visits.own_size(), 2 * c * size * tau),
+        (local.own_size(r), 2 * c * size * tau),
         (positive, spare),
         (g, (8 - 2 * c) * size * tau),
         target=most(k.norm2(g) + k.constant(eps2)) - D,
@@ -59,22 +59,11 @@ def drift() -> Theorem:
 
 def first_order_printed(side: k.Side) -> Theorem:
     """Return (175) with weights a_n/q_n and the whole vector's move."""
-    few, positive = at_most_inverse(), combine((visits.away, 1))
+    few, positive = at_most_inverse(RUN), combine((visits.away, 1))
     spare = k.weight(n) * inverse_q(n) - share()
     each = combine((few, k.weight(n)), target=k.constant(spare))
     more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, spare, [each])
     return combine(first_order(side), (more, eta * S**2 / 2))
-
-
-def at_most_inverse(r: local.Round = r) -> Theorem:
-    """Return ``1/q_n - J_n >= 0``."""
-    inverse, J = inverse_q(n), k.draw(r.run, n, now)
-    exact = rules.drawn(r.run, n, now)
-    return combine(
-        (exact, 1 / inverse),
-        (rules.square(inverse - J), 1 / inverse),
-        target=k.constant(inverse - J),
-    )
 
 
 @cache
@@ -92,7 +81,7 @@ def plain_drift() -> Theorem:
     earlier = [
         sum_over(one, steps(of(i)), j)
         for one in (
-            rules.variance(RUN, sigma2(n), n, now, of(j)),
+            derived.variance(RUN, sigma2(n), n, now, of(j)),
             both_parts(early),
             combine((k.part(k.Side.SERVER, early), 1)),
         )
@@ -101,7 +90,7 @@ def plain_drift() -> Theorem:
     at_visits = (
         both_parts(visits.xi),
         combine((xc, 1)),
-        rules.variance(RUN, sigma2(n), n, now, of(i)),
+        derived.variance(RUN, sigma2(n), n, now, of(i)),
     )
     few, positive = visits.at_most_kappa(), combine((gs, 1))
     own = k.summed(k.CLIENTS, n, k.norm2(visits.gx) * share())
@@ -114,14 +103,14 @@ def plain_drift() -> Theorem:
         (r.summed(combine((gs, 1)), tau, a), size),
         *((r.summed(more, tau, a), 2 * eta**2) for more in earlier),
         *((r.summed(more, tau, share() ** 2), 2 * eta**2 * tau) for more in at_visits),
-        (rules.expect(RUN, now, noisy), -2 * size),
+        (derived.expect(RUN, now, noisy), -2 * size),
         (r.summed(positive, tau, share()), 2 * size * (kappa - W)),
         (r.summed(both_parts(gp), tau, share()), 2 * size * kappa),
         (r.summed(combine((gc, 1)), tau, share()), 2 * size * kappa),
         (local.local_gradients(r, tau, a, 1), size),
         (local.local_gradients(r, tau, share(), 1), 2 * size * kappa),
-        (visits.own_size(), 2 * size * tau * (1 + 2 * kappa)),
-        (rules.expect(RUN, now, own), 2 * size * tau),
+        (local.own_size(r), 2 * size * tau * (1 + 2 * kappa)),
+        (derived.expect(RUN, now, own), 2 * size * tau),
         (drift(), 4 * size * kappa * S**2),
         signs=[few],
     )
@@ -172,7 +161,7 @@ def second_order() -> Theorem:
     g_i = p.local_gradient(of(i)) + p.noise(of(i))
     change, block = k.part(side, g_i - first(p)), k.part(side, g_i)
     few = combine(
-        (at_most_inverse(p), inverse + J), target=k.constant(inverse**2 - J**2)
+        (at_most_inverse(p.run), inverse + J), target=k.constant(inverse**2 - J**2)
     )
     fewer = sum_over(
         sum_over(combine((change, 1)), steps(tau), i),
@@ -192,24 +181,7 @@ def second_order() -> Theorem:
         (sum_over(inside, k.CLIENTS, n, J**2), half * N),
         (p.summed(step_size(p, side), tau, J**2), half * N * tau),
         (fewer, 2 * half * N * tau),
-        (rules.expect(p.run, now, present), -2 * half * N * tau**2),
-    )
-
-
-def own_size(side: k.Side) -> Theorem:
-    """Return ``sum w_n ||[gx]_b||^2 <= ||grad_b f||^2 + eps2``."""
-    own, far = k.part(side, g), visits.gx - g
-    same = combine(
-        rules.linear(k.CLIENTS, n, k.part(side, visits.gx) * k.weight(n), g),
-        rules.mean_gradient(r.x, own),
-    )
-    near = local.block_below(side, far, rules.heterogeneity(eps2, n, r.x))
-    F = k.summed(k.CLIENTS, n, k.norm2(k.part(side, visits.gx)) * share())
-    return combine(
-        sum_over(near, k.CLIENTS, n, k.weight(n)),
-        (same, 2),
-        (rules.expect(RUN, now, F), -1),
-        target=k.norm2(own) + k.constant(eps2) - F,
+        (derived.expect(p.run, now, present), -2 * half * N * tau**2),
     )
 
 
@@ -220,7 +192,9 @@ def gradients(side: k.Side) -> Theorem:
         local.young(here, far, 1), (local.block_at_most(side, visits.apart), 2)
     )
     return combine(
-        r.summed(one, tau, share()), (visits.near(), 2), (own_size(side), 2 * tau)
+        r.summed(one, tau, share()),
+        (visits.near(), 2),
+        (local.own_size(r, side), 2 * tau),
     )
 
 

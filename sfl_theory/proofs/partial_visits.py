@@ -8,11 +8,11 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = count("tau"), count("T")
 RUN = notation.equal_paces(
@@ -51,28 +51,17 @@ def drawn_sum(form: k.Lin, factor: Number = 1) -> k.Lin:
 
 def at_most_kappa() -> Theorem:
     """Return ``kappa - W >= 0``: no draw exceeds 1/q_n."""
-    inverse, J = notation.inverse_q(n), k.draw(RUN, n, now)
-    exact = rules.drawn(RUN, n, now)
-    one = combine(
-        (exact, 1 / inverse),
-        (rules.square(inverse - J), 1 / inverse),
-        target=k.constant(inverse - J),
-    )
-    return sum_over(one, k.CLIENTS, n, k.weight(n))
+    return sum_over(at_most_inverse(RUN), k.CLIENTS, n, k.weight(n))
 
 
 def centred(w: k.Vec) -> Theorem:
     """Return ``<Z, w> = 0`` for w fixed by x(t) and the draws."""
-    each = sum_over(rules.unbiased(RUN, n, now, of(i), w * share()), steps(tau), i)
-    inside = rules.linear(steps(tau), i, xi * share(), w)
-    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share(), w)
-    zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine(outer, *zero, target=k.inner(Z, w))
+    return local.centred_by(r, share(), w)
 
 
 def mean_of_gradients(w: k.Vec) -> Theorem:
     """Return ``<L, w> = 0`` for w fixed by x(t): the draws have mean 1."""
-    averaged = rules.expect(RUN, now, k.inner(H, w))
+    averaged = derived.expect(RUN, now, k.inner(H, w))
     return combine(
         (averaged, tau), (rules.mean_gradient(r.x, w), -tau), target=k.inner(L, w)
     )
@@ -82,8 +71,8 @@ def spread_of_gradients() -> Theorem:
     """Return ``||L||^2 <= 2 rho tau^2 (||grad f||^2 + eps2)``."""
     plain = k.summed(k.CLIENTS, n, gx * k.weight(n))
     uses: list[tuple[Theorem, Number]] = [
-        (rules.expect(RUN, now, k.norm2(H)), -(tau**2)),
-        (rules.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
+        (derived.expect(RUN, now, k.norm2(H)), -(tau**2)),
+        (derived.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
         (rules.mean_gradient(r.x, plain), tau**2),
         (rules.mean_gradient(r.x, g), -(tau**2)),
         (local.own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
@@ -94,19 +83,19 @@ def spread_of_gradients() -> Theorem:
 
 def noise_size() -> Theorem:
     """Return ``||Z||^2 <= tau sigma_q``."""
-    bound = rules.variance(RUN, sigma2(n), n, now, of(i))
+    bound = derived.variance(RUN, sigma2(n), n, now, of(i))
     drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
         noises.independent(RUN, n, i, share(), now, tau, None),
         r.summed(bound, tau, share() ** 2),
-        (rules.expect(RUN, now, drawn), -tau),
+        (derived.expect(RUN, now, drawn), -tau),
         target=k.constant(tau * sigma_q) - k.norm2(Z),
     )
 
 
 def near() -> Theorem:
     """Return ``sum w_n sum_i ||gp - gx||^2 <= S^2 D``."""
-    return r.summed(rules.lipschitz(k.Local(n), S, r.point(of(i)), r.x), tau, share())
+    return r.summed(derived.lipschitz(k.Local(n), S, r.point(of(i)), r.x), tau, share())
 
 
 def mean_deviation() -> Theorem:
@@ -129,7 +118,7 @@ def mean_deviation() -> Theorem:
     return combine(
         of_b,
         (rules.tower(RUN, now, Delta, B), -2),
-        (rules.expect(RUN, now, k.norm2(B) * W), -1),
+        (derived.expect(RUN, now, k.norm2(B) * W), -1),
         (near(), tau),
         target=drawn_sum(k.norm2(away), tau * S**2) - k.norm2(B),
     )
@@ -170,8 +159,8 @@ def drift() -> Theorem:
     """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
     few, e2 = at_most_kappa(), eta**2
     fewer = combine((few, kappa + W), target=k.constant(kappa**2 - W**2))
-    var = rules.variance(RUN, sigma2(n), n, now, of(i))
-    early = rules.variance(RUN, sigma2(n), n, now, of(j))
+    var = derived.variance(RUN, sigma2(n), n, now, of(i))
+    early = derived.variance(RUN, sigma2(n), n, now, of(j))
     gc, gs = (k.part(side, gp) for side in k.Side)
     xc = k.part(k.Side.CLIENT, xi)
     earlier = [
@@ -204,13 +193,13 @@ def drift() -> Theorem:
         # noise of the client blocks, then of the server's
         *((r.summed(one, tau, share()), 2 * e2) for one in earlier),
         (per_client, e2 * tau),
-        (rules.expect(RUN, now, drawn_a), -e2 * tau**2),
+        (derived.expect(RUN, now, drawn_a), -e2 * tau**2),
         *(
             (r.summed(one, tau, noisy), 2 * e2 * tau * W)
             for one in (local.both_parts(xi), combine((xc, 1)), var)
         ),
         (few_noise, 2 * e2 * tau**2),
-        (rules.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
+        (derived.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
     ]
     Gamma = drawn_sum(k.norm2(gp))
     bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)
@@ -218,21 +207,6 @@ def drift() -> Theorem:
         *uses,
         target=bound * (e2 * tau**2) - drawn_sum(k.norm2(away)),
         signs=[fewer, few],
-    )
-
-
-def own_size() -> Theorem:
-    """Return ``sum w_n ||gx||^2 <= ||grad f||^2 + eps2``: draws and gx have means."""
-    same = combine(
-        rules.linear(k.CLIENTS, n, gx * k.weight(n), g), rules.mean_gradient(r.x, g)
-    )
-    near_f = sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
-    F = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
-    return combine(
-        near_f,
-        (same, 2),
-        (rules.expect(RUN, now, F), -1),
-        target=k.norm2(g) + k.constant(eps2) - F,
     )
 
 
@@ -257,7 +231,7 @@ def one_round() -> Theorem:
         (local.whole_descent(r), 1),
         (drift(), lam),
         (local.local_gradients(r, tau, share(), c), lam_g),
-        (own_size(), lam_f),
+        (local.own_size(r), lam_f),
         (spread_of_gradients(), lam_l),
         (noise_size(), lam_l),
         (mean_deviation(), eta / (2 * tau)),

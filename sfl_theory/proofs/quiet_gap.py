@@ -19,6 +19,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import moves as moving
 from sfl_theory.proofs import strongly_convex as strong
@@ -70,7 +71,7 @@ def by_parts(u: k.Vec) -> Theorem:
     return combine(
         linear(d, u),
         (summed(walked(now, of(i), u)), -1),
-        (clients(rules.telescope(i, path * of(i), tau)), eta),
+        (clients(derived.telescope(i, path * of(i), tau)), eta),
         (clients(later), eta),
         (clients(rules.linear(steps(tau), j, g, u)), tau * eta),
         (linear(own, u), (1 - tau) / 2 * eta),
@@ -91,8 +92,8 @@ def small_turn() -> Theorem:
     size = 12 * (1 + more) / tau**3
     apart = combine(
         young(gp - gx, xi, more),
-        (rules.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + more),
-        (rules.variance(RUN, ratio(0), n, now, of(i)), 1 + 1 / more),
+        (derived.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + more),
+        (derived.variance(RUN, ratio(0), n, now, of(i)), 1 + 1 / more),
     )
     inside = combine(
         sum_over(combine((inner * (ODD * size) - each, 1), apart), steps(tau), i),
@@ -106,17 +107,6 @@ def small_turn() -> Theorem:
     )
 
 
-def quiet() -> Theorem:
-    """Return ``||sum_n a_n sum_i xi||^2 <= 0``."""
-    each = rules.jensen(steps(tau), i, ratio(1), xi)
-    return combine(
-        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
-        sum_over(each, k.CLIENTS, n, k.weight(n)),
-        (summed(rules.variance(RUN, ratio(0), n, now, of(i))), tau),
-        target=-k.norm2(over(xi)),
-    )
-
-
 def at_points() -> Theorem:
     """Return the gap after the round by what smoothness and convexity say.
 
@@ -126,7 +116,7 @@ def at_points() -> Theorem:
     F = k.Local(n)
     one = combine(
         rules.smooth(F, S, R.point(of(i)), R.next),
-        rules.convex(F, mu, R.point(of(i)), BEST),
+        derived.convex(F, mu, R.point(of(i)), BEST),
     )
     return combine(
         summed(one),
@@ -168,7 +158,7 @@ def by_drift() -> Theorem:
         (m * Fraction(1, 2) - turn * (less * eta), 1 / eta),
         (small_turn(), eta * less**2),
         (m * Fraction(1, 2) - Z * eta, 1 / eta),
-        (quiet(), eta),
+        (local.no_noise(R), eta),
         (m, m_left),
         (summed(combine((d, 1))), spare),
         signs=[
@@ -183,19 +173,8 @@ def by_drift() -> Theorem:
 
 def bounded_drift() -> Theorem:
     """Return ``drift <= eta^2 G2 (tau - 1) tau (2 tau - 1)/6``: none for one step."""
-    one = combine(
-        (local.whole_moved(R), -1),
-        (
-            rules.jensen(steps(of(i)), j, ratio(1), stochastic(RUN, n, now, of(j))),
-            eta**2,
-        ),
-        (
-            sum_over(rules.bounded_gradient(RUN, G2, n, now, of(j)), steps(of(i)), j),
-            eta**2 * of(i),
-        ),
-    )
     size = eta**2 * (tau - 1) * tau * (2 * tau - 1) / 6
-    return combine(summed(one), target=k.constant(size * G2) - drift)
+    return combine(summed(local.bounded_way(R)), target=k.constant(size * G2) - drift)
 
 
 def gap_at(at: Ratio) -> k.Lin:
@@ -240,11 +219,11 @@ def at_first() -> Theorem:
     same = combine((walked(now, none, u), -1), (empty(), eta), target=-k.norm2(u))
     small = combine(
         young(g, own - g, little),
-        (rules.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
+        (derived.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
         (same, S**2 * (1 + 1 / little)),
-        (rules.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
+        (derived.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
         (R.noise(none), 1 + little),
-        (rules.bounded_gradient(RUN, G2, n, now, none), 1 + little),
+        (derived.bounded_gradient(RUN, G2, n, now, none), 1 + little),
         target=k.constant((1 + little) * G2) - k.norm2(own),
     )
     f = R.gradient

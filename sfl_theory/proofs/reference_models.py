@@ -20,8 +20,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Local, constant, summed, weight
+from sfl_theory.proofs import derived, weighted_rounds
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import weighted_rounds
 from sfl_theory.proofs.local_steps import G2, S, i, n, now, whole_mean
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 from sfl_theory.proofs.weighted_rounds import (
@@ -82,7 +82,7 @@ class References:
 
     def telescoped(self, form: Lin, upper: Ratio) -> Theorem:
         """Return that `weight` times a form is b(upper) times it."""
-        return rules.telescope(s, form * self.share(STEP), upper)
+        return derived.telescope(s, form * self.share(STEP), upper)
 
 
 def model(a: Weighted, at: Ratio) -> k.Vec:
@@ -97,7 +97,7 @@ def gap(a: Weighted, at: Ratio) -> Lin:
 
 def lowest(a: Weighted, at: Ratio) -> Theorem:
     """Return ``f(x(t)) - f* >= 0``."""
-    return rules.lowest(MEAN, model(a, at))
+    return derived.lowest(MEAN, model(a, at))
 
 
 # One round against all references ----------------------------------------------------
@@ -108,7 +108,7 @@ def progress(a: Weighted, y: k.Vec) -> Theorem:
     r = a.round
     p, gp = r.point(of(i)), r.local_gradient(of(i))
     one = combine(
-        rules.smooth(Local(n), S, p, r.x), rules.convex(Local(n), ratio(0), p, y)
+        rules.smooth(Local(n), S, p, r.x), derived.convex(Local(n), ratio(0), p, y)
     )
     return combine(
         r.summed(one, tau, weight(n)),
@@ -172,7 +172,7 @@ def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
     smooth = rules.smooth(Local(n), S, p, x)
 
     def from_point(y: k.Vec) -> Theorem:
-        return combine(smooth, rules.convex(Local(n), ratio(0), p, y))
+        return combine(smooth, derived.convex(Local(n), ratio(0), p, y))
 
     one = combine(
         w.summed(from_point(model(a, STEP)), upper),
@@ -225,7 +225,7 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
     fall = fall + gap(a, now) * first
     return combine(
         (toward(a, w, upper), 2 * eta),
-        (weighted_rounds.centred(a, u, a.share), 2 * eta),
+        (local.centred_by(a.round, a.share, u), 2 * eta),
         (local.whole_update(r, u), -2),
         (rules.linear(binder, s, each, step), 2),
         (local.whole_update(r, step), -C),

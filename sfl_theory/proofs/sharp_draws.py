@@ -22,9 +22,9 @@ from sfl_theory.kernel.terms import (
     norm2,
     weight,
 )
+from sfl_theory.proofs import derived, sharp_drift, sharp_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_drift, sharp_rounds
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import (
     G2,
@@ -62,9 +62,9 @@ def drift(a: Sharp) -> Theorem:
     squares = constant(mean(n, w**2 * sigma2(n)))
     one = combine(
         sharp_drift.drift(r, by),
-        (drawn.own_size(), size * tau * a.reach**2),
-        (rules.expect(r.run, now, noise), -size / 2),
-        (rules.expect(r.run, now, squares), -size * a.reach),
+        (local.own_size(r), size * tau * a.reach**2),
+        (derived.expect(r.run, now, noise), -size / 2),
+        (derived.expect(r.run, now, squares), -size * a.reach),
     )
     return a.under_rate(one)
 

@@ -27,8 +27,8 @@ from sfl_theory.kernel.terms import (
     part,
     summed,
 )
+from sfl_theory.proofs import derived, noises, partial_visits
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, partial_visits
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
@@ -54,7 +54,7 @@ def smallness(r: Round, k: Number) -> Lin:
 
 def own_noise(r: Round, each: Vec, w: Vec) -> Theorem:
     """Return ``<sum_{j<i} each, w> = 0`` for w fixed by x; each is xi_j or a block."""
-    zero = sum_over(rules.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
+    zero = sum_over(derived.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
     return combine(rules.linear(steps(of(i)), j, each, w), zero)
 
 
@@ -77,7 +77,7 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
 
     def update(w: Vec) -> Theorem:
         sides = Side if side is None else (side,)
-        parts = [(rules.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
+        parts = [(derived.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
         if side is None:
             parts.append((rules.blocks(away + moved * r.eta, w), 1))
         return combine(*parts)
@@ -138,8 +138,8 @@ def client_drift(r: Round, by: Closed) -> Theorem:
     """
     tau, e2, c = r.steps(Side.CLIENT), r.eta**2, by.c
     far, gx = r.away(of(i)), r.own_gradient()
-    var = rules.variance(r.run, sigma2(n), n, now, of(j))
-    near = sum_over(rules.lipschitz(Local(n), S, r.point(of(j)), r.x), steps(tau), j)
+    var = derived.variance(r.run, sigma2(n), n, now, of(j))
+    near = sum_over(derived.lipschitz(Local(n), S, r.point(of(j)), r.x), steps(tau), j)
     less = tau**3 / 3 - tau * (tau - 1) * (2 * tau - 1) / 6
     one = combine(
         sum_over(own_way(r, None, c), steps(tau), i),
@@ -187,9 +187,9 @@ def client_sum(r: Round, by: Closed) -> Theorem:
     gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
     Z, Delta = (summed(steps(tau), i, each) for each in (xi, gp - gx))
     whole, grown = gx * tau + Z + Delta, 1 + c
-    zero = sum_over(rules.unbiased(r.run, n, now, of(i), gx), steps(tau), i)
-    near = rules.lipschitz(Local(n), S, r.point(of(i)), r.x)
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    zero = sum_over(derived.unbiased(r.run, n, now, of(i), gx), steps(tau), i)
+    near = derived.lipschitz(Local(n), S, r.point(of(i)), r.x)
+    var = derived.variance(r.run, sigma2(n), n, now, of(i))
     small = rules.assume(smallness(r, by.k))
     square = combine((small, 1 + by.k * S * r.eta * tau))
     size = norm2(gx) * tau * by.of_gradient + constant(by.of_noise * sigma2(n))
@@ -258,7 +258,7 @@ def drift(r: Round, by: Closed) -> Theorem:
     few = partial_visits.at_most_kappa() if r.run.drawn else combine(target=constant(0))
     fewer = combine((few, k + W), target=constant(k**2 - W**2))
     xi, early = r.noise(of(i)), r.noise(of(j))
-    var, before = (rules.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
+    var, before = (derived.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
     own_noise = combine(before, both_parts(early), (part(server, early), 1))
     of_visits = combine(var, both_parts(xi), (part(client, xi), 1))
     squared = mean(n, w**2 * sigma2(n))
@@ -294,7 +294,7 @@ def drift(r: Round, by: Closed) -> Theorem:
         (all_steps(square(part(client, change))), wide * (k**2 * tau**2 - pairs)),
         (all_steps(square(part(server, change))), wide * tau**2 * (k**2 - W**2)),
         (
-            all_steps(rules.lipschitz(Local(n), S, r.point(of(i)), r.x)),
+            all_steps(derived.lipschitz(Local(n), S, r.point(of(i)), r.x)),
             wide * k**2 * tau**2,
         ),
         signs=[fewer, few],

@@ -10,7 +10,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Rate, Split, Var, constant, iterate
-from sfl_theory.proofs import sharp_draws, sharp_rounds
+from sfl_theory.proofs import derived, sharp_draws, sharp_rounds
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import Round, nearer, now, over_rounds, t
 from sfl_theory.proofs.notation import combine, of_round
@@ -150,7 +150,7 @@ class Decay:
     def rate(self) -> Theorem:
         """Return that the gap is at most `bound` after every round, by induction."""
         zero, u = ratio(0), 1 / (self.gamma + now)
-        lowest = rules.lowest(MEAN, iterate(self.run, 0))
+        lowest = derived.lowest(MEAN, iterate(self.run, 0))
         claim, keep = self.bound(now) - self.gap(now), 1 - self.power * u
         spare = (self.gamma / (self.gamma + now + 1)) ** self.decay
         spare = spare - keep * (self.gamma * u) ** self.decay

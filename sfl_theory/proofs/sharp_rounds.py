@@ -19,16 +19,16 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, Lin, Vec, constant, norm2, weight
+from sfl_theory.proofs import derived, sharp_drift
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import sharp_drift
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, n, now, whole_mean, young
 from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, s_a2, sbar2, smallness
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
+    Analysed,
     T,
-    Weighted,
     gap,
     odds,
     progress,
@@ -42,31 +42,17 @@ HALF_WAY = Fraction(2, 3)
 
 
 @dataclass(frozen=True)
-class Sharp:
+class Sharp(Analysed):
     """An algorithm, and how its learning rate is limited.
 
     Attributes:
-        kind: of the algorithm.
-        partial: clients are drawn, updates aggregated.
         apart: ``LIMIT S eta tau`` is at most 1/reach and at most 1/(2 rho); else at
             most 1/(reach + 2 rho).
         limit: ``limit S eta tau <= 1`` where everyone takes part.
     """
 
-    kind: k.Kind
-    partial: bool = False
     apart: bool = False
     limit: Fraction = Fraction(LIMIT)
-
-    @property
-    def weighted(self) -> Weighted:
-        """The algorithm in the terms of `weighted_rounds`."""
-        return Weighted(self.kind, self.partial)
-
-    @property
-    def round(self) -> Round:
-        """Round t at the rates eta(t)."""
-        return self.weighted.round
 
     @property
     def closed(self) -> Closed:
@@ -163,17 +149,6 @@ class Sharp:
         return full * s_a2 + self.closed.of_noise * drawn + self.own * apart
 
 
-def own_size(r: Round) -> Theorem:
-    """Return ``sum a_n ||gx||^2 <= ||grad f||^2 + eps2``: the mean of gx is grad f."""
-    gx, gf = r.own_gradient(), r.gradient
-    same = combine(
-        rules.linear(CLIENTS, n, gx * weight(n), gf), rules.mean_gradient(r.x, gf)
-    )
-    apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
-    F = k.summed(CLIENTS, n, norm2(gx) * weight(n))
-    return combine(apart, (same, 2), target=norm2(gf) + constant(eps2) - F)
-
-
 def drift(a: Sharp) -> Theorem:
     """Return ``D <= factor eta^2 tau^2 (share tau ||grad f||^2 + spread)``."""
     r, by = a.round, a.closed
@@ -182,7 +157,7 @@ def drift(a: Sharp) -> Theorem:
         one = sharp_drift.drift(r, by)
     else:
         one = sum_over(sharp_drift.client_drift(r, by), CLIENTS, n, weight(n))
-    return a.under_rate(combine(one, (own_size(r), size)))
+    return a.under_rate(combine(one, (local.own_size(r), size)))
 
 
 def means(r: Round) -> tuple[Vec, Vec]:
@@ -204,7 +179,7 @@ def descent(a: Sharp) -> Theorem:
     ]
     if a.partial:
         G = whole_mean(r, a.weighted.g())
-        averaged = rules.expect(r.run, now, k.inner(g, G))
+        averaged = derived.expect(r.run, now, k.inner(g, G))
         uses += [(averaged, r.eta), (second_by_draws(a), half)]
     return combine(*uses)
 
@@ -215,7 +190,7 @@ def second_by_draws(a: Sharp) -> Theorem:
     G, w = whole_mean(r, a.weighted.g()), weight(n) ** 2 * odds
     own = a.under_rate(sharp_drift.client_sum(r, by))
     return combine(
-        (rules.expect(r.run, now, norm2(G)), -1),
+        (derived.expect(r.run, now, norm2(G)), -1),
         sum_over(own, CLIENTS, n, w),
         (local.own_gradients(r, w), tau**2 * by.of_gradient),
     )
@@ -269,7 +244,7 @@ def small_gradient(a: Sharp) -> Theorem:
     """Return ``||grad f(x)||^2 <= 2 S (f(x) - f*)``: a step 1/S would lower f so."""
     r, g = a.round, a.round.gradient
     lower = r.x - g * (1 / S)
-    uses = [(smooth_mean(S, r.x, lower), 2 * S), (rules.lowest(MEAN, lower), 2 * S)]
+    uses = [(smooth_mean(S, r.x, lower), 2 * S), (derived.lowest(MEAN, lower), 2 * S)]
     return combine(*uses, target=gap(a.weighted) * (2 * S) - norm2(g))
 
 
@@ -354,7 +329,7 @@ def nearer_by(
         *uses,
         (drift, of_D),
         (small_gradient(a), of_g),
-        (rules.lowest(MEAN, r.x), lost),
+        (derived.lowest(MEAN, r.x), lost),
         (a.small, wide / LIMIT * S * r.eta * size * a.spread),
         target=gained - gap(a.weighted) * (KEPT * alpha),
         signs=[sign(lost, *kept)],

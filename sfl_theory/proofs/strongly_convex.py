@@ -11,9 +11,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
-from sfl_theory.proofs.foundations import convex_mean, smooth_mean
+from sfl_theory.proofs.foundations import convex_mean, smooth_mean, value_gap
 from sfl_theory.proofs.in_order import bounded_drift as visited_drift
 from sfl_theory.proofs.local_steps import G2, Round, i, n, now, own_mean, sigma2, t
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, sign, sum_over
@@ -91,11 +91,11 @@ def descent(r: Round) -> Theorem:
     g, each = r.gradient, stochastic(r.run, n, now, of(i))
     G, half = local.whole_mean(r, each), S * r.eta**2 / 2
     odds = k.weight(n) ** 2 * (inverse_q(n) - 1)
-    bounded = rules.bounded_gradient(r.run, G2, n, now, of(i))
+    bounded = derived.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
         whole,
-        (rules.expect(r.run, now, k.inner(g, G)), r.eta),
-        (rules.expect(r.run, now, k.norm2(G)), -half),
+        (derived.expect(r.run, now, k.inner(g, G)), r.eta),
+        (derived.expect(r.run, now, k.norm2(G)), -half),
         (
             sum_over(
                 rules.jensen(notation.steps(tau), i, ratio(1), each), k.CLIENTS, n, odds
@@ -143,7 +143,7 @@ def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem
     Returns:
         The bound for every t.
     """
-    zero, lowest = ratio(0), rules.lowest(k.MEAN, k.iterate(r.run, 0))
+    zero, lowest = ratio(0), derived.lowest(k.MEAN, k.iterate(r.run, 0))
     now_claim, next_claim = (
         bound(r, at, first, second) - gap(r, at) for at in (now, now + 1)
     )
@@ -164,12 +164,6 @@ def rate(
     return by_recursion(r, one_round(r), A(r), B(r))
 
 
-def gap_by_distance(p: k.Vec) -> Theorem:
-    """Return ``f(p) - f* <= S/2 ||p - x*||^2`` from Lipschitz gradients."""
-    flat = rules.stationary(k.MEAN, p - BEST)
-    return combine(smooth_mean(S, BEST, p), (flat, -1))
-
-
 def printed(who: k.Participants = k.Participants.EVERYONE) -> Theorem:
     """Return (11) or (17) as printed, for equal periods."""
     return weaker(Round(run(k.Kind.V1, who)), rate(k.Kind.V1, who))
@@ -180,7 +174,7 @@ def weaker(r: Round, sharper: Theorem) -> Theorem:
     start = k.iterate(r.run, 0)
     keep = (gamma / (gamma + now)) ** 4
     spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
-    uses = [(sharper, ratio(1)), (gap_by_distance(start), keep)]
+    uses = [(sharper, ratio(1)), (value_gap(S, start, smooth_mean), keep)]
     target = printed_right(r) - gap(r, now)
     return combine(*uses, (start - BEST, spare), target=target)
 

@@ -16,7 +16,8 @@ from sfl_theory.kernel import hypotheses, rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import derived, notation
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import G2, Round, j, n, now, young
 from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
@@ -82,11 +83,7 @@ def apart(step: Ratio) -> k.Vec:
 
 def walked(round_: Ratio, step: Ratio, u: k.Vec) -> Theorem:
     """Return ``<p_i - x + eta sum_{j<i} g_j, u> = 0`` for round t or t + 1."""
-    each = stochastic(RUN, n, round_, of(j))
-    away = k.local_point(RUN, n, round_, step) - k.iterate(RUN, round_)
-    moved = away + k.summed(steps(step), j, each) * RUN.client.rate.at(round_)
-    sides = [rules.local_update(RUN, n, round_, step, side, u) for side in k.Side]
-    return combine(rules.blocks(moved, u), *sides, target=k.inner(moved, u))
+    return local.walked(RUN, round_, step, u)
 
 
 def longer(each: k.Vec, step: Ratio, u: k.Vec, way: int) -> Theorem:
@@ -140,7 +137,7 @@ def contraction() -> Theorem:
         for here, there, way in ((one, two, -1), (two, one, 1))
         for theorem in (
             rules.smooth(F, S, here, here + a * (way * eta)),
-            rules.convex(F, mu, there, here + a * (way * eta)),
+            derived.convex(F, mu, there, here + a * (way * eta)),
         )
     ]
     kept, more = at_least(keep), at_least(c - keep)
@@ -175,7 +172,7 @@ def off(step: Ratio) -> Theorem:
     """Return ``||q_i - y_i||^2 <= ((eta - eta') i)^2 G2``."""
     u, less = path(step), eta - next_eta
     away = q(step) - y(step)
-    bounded = rules.bounded_gradient(RUN, G2, n, now + 1, of(j))
+    bounded = derived.bounded_gradient(RUN, G2, n, now + 1, of(j))
     return combine(
         (walked(now + 1, step, away + u * less), -1),
         (rules.jensen(steps(step), j, ratio(1), h(of(j))), less**2),
@@ -187,7 +184,7 @@ def off(step: Ratio) -> Theorem:
 
 def shifted(step: Ratio) -> Theorem:
     """Return ``||shift_i||^2 <= (S eta (eta - eta') i)^2 G2``."""
-    near = rules.lipschitz(k.Local(n), S, q(step), y(step))
+    near = derived.lipschitz(k.Local(n), S, q(step), y(step))
     return combine((near, eta**2), (off(step), (S * eta) ** 2))
 
 
@@ -199,7 +196,7 @@ def noisy(step: Ratio) -> k.Vec:
 def silent(step: Ratio) -> Theorem:
     """Return ``||eta (xi'_i - xi_i)||^2 <= 0``."""
     one, two = (k.noise(RUN, n, at, step) for at in (now + 1, now))
-    quiet = [rules.variance(RUN, ratio(0), n, at, step) for at in (now + 1, now)]
+    quiet = [derived.variance(RUN, ratio(0), n, at, step) for at in (now + 1, now)]
     return combine(
         (one + two, eta**2),
         *[(each, 2 * eta**2) for each in quiet],
@@ -398,7 +395,7 @@ def last_step() -> Theorem:
     first_ = k.constant((h_at(one) * A**2 * W + spent_at(tau)) * G2)
     total = combine(
         (sum_over(at_sizes(), steps(more), v), low),
-        (rules.telescope(v, there(STEP), more), low),
+        (derived.telescope(v, there(STEP), more), low),
         (first_step(), h_at(one) * low),
         target=first_ - end * h_at(tau),
         signs=[combine((at_least(W - low), h_at(one) * A**2 * G2))],

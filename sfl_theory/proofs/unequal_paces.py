@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import convex_paces, notation
+from sfl_theory.proofs import convex_paces, derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces, alpha, direction, share, total
 from sfl_theory.proofs.foundations import cocoercive
@@ -46,7 +46,7 @@ def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
 def progress(p: Paces, at: k.Vec) -> Theorem:
     """Return ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) - S/2 ||p - x||^2``."""
     x = Round(p.run).x
-    return combine(rules.smooth(F, S, at, x), rules.convex(F, ratio(0), at, BEST))
+    return combine(rules.smooth(F, S, at, x), derived.convex(F, ratio(0), at, BEST))
 
 
 def stretch(p: Paces) -> Ratio:
@@ -110,13 +110,13 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
     """Return ``||[p_l - p_i]_b||^2 = eta_b^2 ||A_l - A_i||^2``, l = tau_min + k."""
     r, end = Round(p.run), late(p)
     made = p.low if rests else end
-    rule = rules.resting if rests else rules.local_update
+    rule = derived.resting if rests else derived.local_update
     way = k.part(side, r.point(end) - r.point(of(i)))
     paths = path(p, side, made) - path(p, side, of(i))
     eta = p.eta(side)
 
     def same(w: k.Vec, factor: Number) -> list[tuple[Theorem, Number]]:
-        early = rules.local_update(p.run, n, now, of(i), side, w)
+        early = derived.local_update(p.run, n, now, of(i), side, w)
         return [(rule(p.run, n, now, end, side, w), factor), (early, -ratio(factor))]
 
     return combine(
@@ -305,14 +305,14 @@ def mean_gap(p: Paces) -> Theorem:
     spent = number_at_moves(cost(p), moves(p))
     each = combine(
         (one, LIMIT * after),
-        (rules.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
+        (derived.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
         (below, LIMIT * spent),
         (z, LIMIT * (h - (1 + grown(p)) * after)),
         signs=[falls, limit],
     )
     start = rules.assume(k.constant(1 - DECAY.at(ratio(0))))
     c = 1 / (2 * p.made(k.Side.CLIENT) * T)
-    fall = rules.telescope(t, k.norm2(z) * (LIMIT * h), T)
+    fall = derived.telescope(t, k.norm2(z) * (LIMIT * h), T)
     return combine(
         (sum_over(each, steps(T), t), c),
         (fall, c),

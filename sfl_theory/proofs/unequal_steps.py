@@ -15,8 +15,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises
 from sfl_theory.proofs.cut_invariance import CONSTANTS
 from sfl_theory.proofs.equal_steps import eta, gx, r, run, tau
 from sfl_theory.proofs.local_steps import S, i, j, n, now, sigma2, t, young
@@ -70,7 +70,6 @@ ends = k.summed(k.CLIENTS, n, r.point(own) * k.weight(n))
 away = k.summed(steps(own), i, k.norm2(r.away(of(i))))
 """``D_n``, a client's drift; `drift` is its mean."""
 drift = k.summed(k.CLIENTS, n, away * k.weight(n))
-gradients = k.summed(k.CLIENTS, n, k.norm2(gx) * share)
 noisy = mean(n, k.weight(n) * own**2 * sigma2(n))
 """``sum_n a_n tau_n^2 sigma_n^2``."""
 
@@ -89,12 +88,7 @@ def reached(w: k.Vec) -> Theorem:
     """Return ``<ends - x + eta (M + Z), w> = 0``."""
     g = r.local_gradient(of(i)) + r.noise(of(i))
     moved = r.away(own) + k.summed(steps(own), i, g) * eta
-    each = combine(
-        rules.blocks(moved, w),
-        *(rules.local_update(run, n, now, own, side, w) for side in k.Side),
-        target=k.inner(moved, w),
-    )
-    whole = sum_over(each, k.CLIENTS, n, k.weight(n))
+    whole = sum_over(local.walked(run, now, own, w), k.CLIENTS, n, k.weight(n))
     return combine(whole, rules.linear(k.CLIENTS, n, moved * k.weight(n), w))
 
 
@@ -102,7 +96,7 @@ def deviation() -> Theorem:
     """Return ``||M - grad phi(x)||^2 <= tau_e S^2 drift``: a double Jensen."""
     u = r.local_gradient(of(i)) - gx
     V = made(u)
-    near = rules.lipschitz(k.Local(n), S, r.point(of(i)), x)
+    near = derived.lipschitz(k.Local(n), S, r.point(of(i)), x)
     one = combine((near, together**2), (u * together - V, 1))
     return combine(
         (over(one), 1 / together),
@@ -128,7 +122,7 @@ def client_drift(walk: Theorem, apart: Theorem) -> Theorem:
     """
     differs, eta2 = r.local_gradient(of(j)) - gx, eta**2
     first, later = gx * of(i) + passed(r.noise(of(j))), passed(differs)
-    near = rules.lipschitz(k.Local(n), S, x, r.point(of(j)))
+    near = derived.lipschitz(k.Local(n), S, x, r.point(of(j)))
     size, far = (1 + NEAR) * eta2, (1 + 1 / NEAR) * eta2 * of(i)
     one = combine(
         (local.whole_moved(r), -1),
@@ -262,17 +256,19 @@ def one_round(by: Ends) -> Theorem:
 def of_round() -> Theorem:
     """Return `one_round` to the mean of the clients' models, for honest samples."""
     xi, before = r.noise(of(i)), r.noise(of(j))
-    bound = rules.variance(run, sigma2(n), n, now, of(j))
+    bound = derived.variance(run, sigma2(n), n, now, of(j))
     walk = combine(
         noises.martingale(run, n, now, of(i), None), sum_over(bound, steps(of(i)), j)
     )
-    each = rules.variance(run, sigma2(n), n, now, of(i))
+    each = derived.variance(run, sigma2(n), n, now, of(i))
     size = combine(
         noises.independent(run, n, i, k.weight(n), now, own, None),
         r.summed(each, own, k.weight(n) ** 2),
     )
-    fresh = combine(over(rules.unbiased(run, n, now, of(i), slope)), linear(xi, slope))
-    none = sum_over(rules.unbiased(run, n, now, of(j), gx), steps(of(i)), j)
+    fresh = combine(
+        over(derived.unbiased(run, n, now, of(i), slope)), linear(xi, slope)
+    )
+    none = sum_over(derived.unbiased(run, n, now, of(j), gx), steps(of(i)), j)
     apart = combine(
         (none, -1),
         (rules.linear(steps(of(i)), j, before, gx), -1),
@@ -300,7 +296,7 @@ def rounds() -> Theorem:
     best = phi(k.iterate(run, T)) - phi(LOWEST)
     return combine(
         (sum_over(one, steps(T), t), 1 / T),
-        (rules.telescope(t, phi(x), T), c),
+        (derived.telescope(t, phi(x), T), c),
         (rules.assume(best * (1 / together)), c * together),
     )
 
@@ -323,7 +319,7 @@ def bias() -> Theorem:
     V = g - lowered
     both = [rules.assume(k.constant(d + way * c)) for way in (1, -1)]
     one = combine(
-        (rules.heterogeneity(local.eps2, n, at), D * d / 2),
+        (derived.heterogeneity(local.eps2, n, at), D * d / 2),
         (u * D + V, (d - c) / (4 * D)),
         (u * D - V, (d + c) / (4 * D)),
         signs=[combine((sign_, 1 / (4 * D))) for sign_ in both],

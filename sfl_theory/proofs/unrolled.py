@@ -14,6 +14,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.noises import of_steps
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
@@ -84,7 +85,7 @@ def _walked(run: k.Split, i: int, side: k.Side | None) -> Theorem:
     moved = away + moving(run, side, g) * rate_of(run, side)
     uses: list[tuple[Theorem, Number]] = []
     for one in k.Side if side is None else (side,):
-        rule = rules.resting if i > steps_of(run, one) else rules.local_update
+        rule = derived.resting if i > steps_of(run, one) else derived.local_update
         uses.append((rule(run, n, now, ratio(i), one, w), 1))
     if side is None:
         uses.append((rules.blocks(moved, w), 1))
@@ -228,7 +229,7 @@ def _interpolation(theta: Ratio, S: Ratio, mu: Ratio, least: Ratio) -> Theorem:
         signs.append(rules.assume(k.constant(spare)))
     return combine(
         (below(theta, S, x, z), 1),
-        (rules.convex(F, mu, y, z), theta),
+        (derived.convex(F, mu, y, z), theta),
         (z - y, spare / 2),
         target=rest,
         signs=signs,
@@ -273,7 +274,7 @@ def centred(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
             each = each + k.renamed(inside, v, m) * c
         else:
             rest = rest + k.vec(atom) * c
-    own = rules.unbiased(run, n, t, i, rest + k.vec_at(each, {m: n}))
+    own = derived.unbiased(run, n, t, i, rest + k.vec_at(each, {m: n}))
     return combine(own, rules.unbiased_across(run, n, t, i, m, each)) if each else own
 
 
@@ -292,7 +293,7 @@ def small_mean(
     run: k.Split, of_n: Ratio, i: int, bound: Ratio | None = None
 ) -> Theorem:
     """Return ``||mean xi_i||^2 <= sum a_n^2 sigma_n^2``, or its assumed bound."""
-    each = rules.variance(run, of_n, n, now, ratio(i))
+    each = derived.variance(run, of_n, n, now, ratio(i))
     own = sum_over(each, k.CLIENTS, n, k.weight(n) ** 2)
     more = [] if bound is None else [rules.assume(mean_bound(bound, of_n))]
     return combine(gram(run, i, i, None, -1), own, *more)
@@ -306,7 +307,7 @@ def small_deviation(
 
     Or what bounds that, assumed.
     """
-    each = rules.variance(run, of_n, n, now, ratio(i))
+    each = derived.variance(run, of_n, n, now, ratio(i))
     factor, below = k.weight(n) * (1 - k.weight(n)), rules.weight_below_one(n)
     own = sum_over(each, k.CLIENTS, n, factor, [below])
     more = [] if bound is None else [rules.assume(deviation_bound(bound, of_n))]

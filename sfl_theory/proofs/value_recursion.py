@@ -27,6 +27,7 @@ from sfl_theory.proofs import (
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.block_steps import apart, moved, pull, total
 from sfl_theory.proofs.convex_paces import Paces
+from sfl_theory.proofs.foundations import smooth_mean, value_gap
 from sfl_theory.proofs.local_steps import G2, Round, block_move, i, n, now, t
 from sfl_theory.proofs.notation import combine, nat, of, of_round, steps, sum_over
 from sfl_theory.proofs.strongly_convex import (
@@ -34,10 +35,8 @@ from sfl_theory.proofs.strongly_convex import (
     S,
     gamma,
     gap,
-    gap_by_distance,
     mu,
     s_a2,
-    weaker,
 )
 from sfl_theory.proofs.weighted_rounds import Weighted
 
@@ -79,35 +78,19 @@ class Recursion:
         down = strongly_convex.gradient_domination(Round(self.run).x)
         return combine(self.round, (down, alpha / 2), target=right - self.gap(now + 1))
 
-    def bound(self, at: Ratio) -> k.Lin:
-        """Return what is left of the first gap, of the noise and of the drift."""
-        u = late(at)
-        noise = Fraction(8, 3) * self.c1 * K * u
-        drift = 2 * self.cd * (gamma + 1) * K * u**2
-        return self.gap(ratio(0)) * (gamma * u) ** 4 + k.constant(noise + drift)
-
     def rate(self) -> Theorem:
-        """Return that the gap is at most `bound` after every round, by induction."""
-        zero, u = ratio(0), late(now)
-        lowest = rules.lowest(k.MEAN, k.iterate(self.run, 0))
-        claim = self.bound(now) - self.gap(now)
-        keep = 1 - 4 * u
-        spare = (gamma * late(now + 1)) ** 4 - keep * (gamma * u) ** 4
-        step = combine(
-            self.one_round(),
-            (rules.assume(claim), keep),
-            (lowest, spare),
-            target=self.bound(now + 1) - self.gap(now + 1),
+        """Return what is left of the first gap, of the noise and of the drift."""
+        first, second = 8 * self.c1 * K, 4 * self.cd * (gamma + 1) * K
+        return strongly_convex.by_recursion(
+            Round(self.run), self.one_round(), first, second
         )
-        base = combine(target=self.bound(zero) - self.gap(zero))
-        return rules.induct(base, step, t, claim)
 
     def by_distance(self, right: k.Lin, at: Ratio) -> Theorem:
         """Return that the gap after `at` rounds is below a right side.
 
         Args:
             right: numbers and ``S (gamma + 1)/2 ||x^0 - x*||^2/(gamma + at)``, each
-                larger than its counterpart in `bound`.
+                larger than its counterpart in `rate`.
             at: the round.
         """
         start, keep = k.iterate(self.run, 0), (gamma * late(at)) ** 4
@@ -115,7 +98,7 @@ class Recursion:
         rate = rules.instantiate(self.rate(), ((t, at),), ())
         return combine(
             rate,
-            (gap_by_distance(start), keep),
+            (value_gap(S, start, smooth_mean), keep),
             (start - BEST, spare),
             target=right - self.gap(at),
         )
@@ -148,7 +131,7 @@ class Recursion:
         """Return the same after `at` rounds, gradients bounded at x^0 and there.
 
         Where ``gamma + at <= L (gamma + 1)/4``, ``phi <= G2/(2 mu)`` is enough; else
-        ``gamma + 1`` is small beside ``gamma + at``, and so is the drift in `bound`.
+        ``gamma + 1`` is small beside ``gamma + at``, and so is the drift in `rate`.
         """
         u, edge = late(at), gamma + at - level * (gamma + 1) / 4
         target = k.constant(level * K * u) - self.gap(at)
@@ -359,8 +342,3 @@ def sharper_rate(p: OwnRates) -> Theorem:
 def last(p: OwnRates) -> Theorem:
     """Return the rate after T rounds."""
     return rules.instantiate(sharper_rate(p), ((t, T),), ())
-
-
-def printed(p: OwnRates) -> Theorem:
-    """Return (11) as printed after T rounds, for these rates."""
-    return rules.instantiate(weaker(p.round, sharper_rate(p)), ((t, T),), ())

@@ -14,12 +14,20 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises
 from sfl_theory.proofs.local_steps import Round, i, j, m, n, now
-from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 
 SERVER, HERE = k.Side.SERVER, of(i)
+
+
+def at_most_inverse(run: k.Split) -> Theorem:
+    """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
+    inverse, J = inverse_q(n), k.draw(run, n, now)
+    uses = [(rules.drawn(run, n, now, k.constant(1)), 1 / inverse)]
+    square = (rules.square(inverse - J), 1 / inverse)
+    return combine(*uses, square, target=k.constant(inverse - J))
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ class Visited:
 
     def late(self) -> Theorem:
         """Return ``o <= 1``."""
-        exact = rules.before_or_not(m, of(j), n, self.step, now)
+        exact = derived.before_or_not(m, of(j), n, self.step, now)
         return combine(exact, rules.square(1 - self.o), target=k.constant(1 - self.o))
 
     def gradient(self) -> k.Vec:
@@ -80,7 +88,7 @@ class Visited:
         rate = self.round.rate(SERVER)
 
         def update(u: k.Vec) -> Theorem:
-            return rules.local_update(self.round.run, n, now, self.step, SERVER, u)
+            return derived.local_update(self.round.run, n, now, self.step, SERVER, u)
 
         return combine(
             (update(away), 1),
@@ -110,7 +118,7 @@ class Visited:
     def orthogonal(self, G: k.Vec) -> Theorem:
         """Return ``<sum of the noise, G> = 0`` for G fixed by x and the draws."""
         xi, w = self.noise(), self.w
-        fixed = rules.unbiased(self.round.run, m, now, of(j), G * w)
+        fixed = derived.unbiased(self.round.run, m, now, of(j), G * w)
         zero = sum_over(fixed, steps(self.tau), j, self.o)
         inside = rules.linear(steps(self.tau), j, xi * self.o * w, G)
         outer = rules.linear(k.CLIENTS, m, self.of_client(xi) * w, G)

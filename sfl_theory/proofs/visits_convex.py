@@ -16,18 +16,24 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import drawn_visits as visits
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import decomposition, own_gradient
-from sfl_theory.proofs.block_visits import equal_weights
-from sfl_theory.proofs.drawn_visits import Drawn, T, drift, few, first_order, tau
+from sfl_theory.proofs.drawn_visits import (
+    Drawn,
+    T,
+    drift,
+    equal_weights,
+    few,
+    first_order,
+    tau,
+)
 from sfl_theory.proofs.local_steps import G2, N, S, eps2, i, j, n, now, sigma2, t, young
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
-from sfl_theory.proofs.partial_blocks import at_most_inverse
 from sfl_theory.proofs.strongly_convex import gamma, gradient_domination, mu
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 
 def cost(d: Drawn) -> Ratio:
@@ -49,8 +55,8 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     of_c, of_A, of_Z = eta**2 * tau**2, half * tau**2 * 5 / 4, half * 5 / 4
     square = combine((rate, 1 + 8 * z))
     D_left = lam * (1 - 5 * of_s * S**2) - of_C * S**2
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    var = rules.variance(d.run, sigma2(n), n, now, of(i))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    var = derived.variance(d.run, sigma2(n), n, now, of(i))
     r_n, in_drift, apart = d.inverse - 1, lam * tau * 5 / 2, gx - g
     noise = k.constant(mean(n, share**2 * sigma2(n)))
     left_over = mean(n, d.w**2 * d.inverse * sigma2(n)) / 4
@@ -71,7 +77,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
         (rules.blocks(g, g), -eta * tau / 4 - 2 * d.odds * of_A),
         (sum_over(rules.blocks(apart, apart), k.CLIENTS, n, d.w), in_drift * of_s),
         (
-            sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, d.w),
+            sum_over(derived.heterogeneity(eps2, n, r.x), k.CLIENTS, n, d.w),
             in_drift * of_s,
         ),
         (rate, S * eta**2 * tau * left_over),
@@ -168,7 +174,7 @@ def first_order_equally() -> Theorem:
     D = sum_n J_n sum_i ||p - x||^2.
     """
     far, client = d.change(of(i)), k.part(k.Side.CLIENT, d.change(of(i)))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
         visits.first_order(d, k.Side.SERVER),
         (d.all(rules.blocks(far, far), d.J), eta / 2),
@@ -184,7 +190,7 @@ def first_order_equally() -> Theorem:
 def first_order_printed() -> Theorem:
     """Return (175) with the whole vector's move: J_n <= 1/q_n <= N/q_n."""
     spare = N * inverse_q(n) - d.J
-    few = combine(at_most_inverse(r), target=k.constant(spare))
+    few = combine(at_most_inverse(r.run), target=k.constant(spare))
     away = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(away, k.CLIENTS, n, spare, [few])
     return combine(first_order_equally(), (more, eta * S**2 / 2))
@@ -199,7 +205,7 @@ def drift_by_mean() -> Theorem:
     small, spare = rules.assume(d.rate), c * (1 - 5 * S**2 * size) - 1
     own = c * size * tau * Fraction(5, 4)
     client = combine((k.part(k.Side.CLIENT, gx), 1))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     F = k.norm2(r.gradient) + k.constant(eps2)
     return combine(
         (visits.drift(d), c),
@@ -351,7 +357,7 @@ def descent(d: Drawn) -> Theorem:
     """Return ``f(x') <= f(x) - eta tau/2 ||grad f||^2 + ..``, for equal weights."""
     r, g, share = d.round, d.round.gradient, d.J
     far, half = d.change(of(i)), r.eta / 2
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     below = [combine(rules.weight_below_one(n))]
     client = combine((k.part(k.Side.CLIENT, far), 1))
     more = sum_over(
@@ -380,17 +386,17 @@ def slope(d: Drawn) -> Theorem:
     made = k.summed(steps(0), j, none)
 
     def update(w: k.Vec) -> Theorem:
-        return rules.local_update(d.run, n, now, zero, k.Side.CLIENT, w)
+        return derived.local_update(d.run, n, now, zero, k.Side.CLIENT, w)
 
     size = combine(
-        rules.bounded_gradient(d.run, G2, n, now, zero),
-        (rules.unbiased(d.run, n, now, zero, gp), 2),
+        derived.bounded_gradient(d.run, G2, n, now, zero),
+        (derived.unbiased(d.run, n, now, zero, gp), 2),
         (r.noise(zero), 1),
         target=k.constant(G2) - k.norm2(gp),
     )
     square = k.constant((S * r.eta * tau * V) ** 2 * G2)
     near = combine(
-        rules.lipschitz(k.Local(n), S, r.x, r.point(zero)),
+        derived.lipschitz(k.Local(n), S, r.x, r.point(zero)),
         (rules.blocks(away, away), -(S**2)),
         (update(client), -(S**2)),
         (update(made), r.eta * S**2),

@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import in_order, notation, partial_visits
+from sfl_theory.proofs import derived, in_order, notation, partial_visits
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import excess
 from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now
@@ -87,7 +87,7 @@ class Weighted:
 
     def bounded(self, step: k.Var = i) -> Theorem:
         """Return that its second moment is at most G2."""
-        return rules.bounded_gradient(self.run, G2, n, now, of(step))
+        return derived.bounded_gradient(self.run, G2, n, now, of(step))
 
     @property
     def jumps(self) -> Ratio:
@@ -97,8 +97,31 @@ class Weighted:
     def averaged(self, form: k.Lin) -> Theorem:
         """Return the form minus its average over the draws, 0."""
         if self.partial:
-            return rules.expect(self.run, now, form)
+            return derived.expect(self.run, now, form)
         return combine(target=k.Lin({}))
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """An algorithm at the rates eta(t), as an analysis sees it.
+
+    Attributes:
+        kind: SFL-V1, or SFL-V2 with weighted server steps, visits in any order.
+        partial: clients are drawn, updates aggregated.
+    """
+
+    kind: k.Kind
+    partial: bool = False
+
+    @property
+    def weighted(self) -> Weighted:
+        """The algorithm in the terms of this module."""
+        return Weighted(self.kind, self.partial)
+
+    @property
+    def round(self) -> Round:
+        """Round t."""
+        return self.weighted.round
 
 
 def client_sum(a: Weighted) -> Theorem:
@@ -251,17 +274,6 @@ def descent(a: Weighted) -> Theorem:
     return combine(*uses, (left, eta / (2 * tau)), target=target)
 
 
-def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
-    """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
-    r = a.round
-    xi = r.noise(of(i))
-    each = sum_over(rules.unbiased(a.run, n, now, of(i), w * share), steps(tau), i)
-    inside = rules.linear(steps(tau), i, xi * share, w)
-    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
-    zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine(outer, *zero)
-
-
 # Distances ---------------------------------------------------------------------------
 
 
@@ -278,14 +290,15 @@ def progress(a: Weighted) -> Theorem:
     r, w = a.round, a.share
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
     one = combine(
-        rules.smooth(k.Local(n), S, p, r.x), rules.convex(k.Local(n), ratio(0), p, BEST)
+        rules.smooth(k.Local(n), S, p, r.x),
+        derived.convex(k.Local(n), ratio(0), p, BEST),
     )
     own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
     drawn = k.summed(k.CLIENTS, n, own * w)
     return combine(
         r.summed(one, tau, w),
         local.linear_both(r, gp, away, tau, w),
-        centred(a, away, w),
+        local.centred_by(r, w, away),
         (a.averaged(drawn), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),

@@ -12,6 +12,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.by_number import client, m, of_client
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import block, n
@@ -123,7 +124,9 @@ class ByClient(Stated):
             else:
                 last, before = others.get(who or 0, (0, k.Vec({})))
                 others[who or 0] = max(last, at.i), before + u
-        found = [of_client(rules.unbiased(self.run, n, ratio(s), ratio(step), own), q)]
+        found = [
+            of_client(derived.unbiased(self.run, n, ratio(s), ratio(step), own), q)
+        ]
         for p, (last, u) in others.items():
             if self.run.kind.visits:
                 found.append(self.numbers.orthogonal((q, step), (p, last), s, u))
@@ -170,5 +173,5 @@ class ByClient(Stated):
             (rules.mean_value(z), -1),
             rules.linear(k.CLIENTS, n, g, z - x),
             rules.mean_gradient(x, z - x),
-            rules.lowest(k.MEAN, z),
+            derived.lowest(k.MEAN, z),
         )

@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import interleaved
+from sfl_theory.proofs import derived, interleaved
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.notation import combine, of, rates, steps, sum_over
 from sfl_theory.proofs.unrolled import t
@@ -213,8 +213,8 @@ class _Chain:
         T, f = self.rounds, k.value_of(k.MEAN, self.now)
         return combine(
             (self.over_rounds(proved(self.federation, one), 1), Fraction(1, T)),
-            (rules.telescope(t, f, ratio(T)), one.slope / T),
-            (rules.lowest(k.MEAN, self.x(T)), one.slope / T),
+            (derived.telescope(t, f, ratio(T)), one.slope / T),
+            (derived.lowest(k.MEAN, self.x(T)), one.slope / T),
             (self.start, one.slope / T),
         )
 
@@ -227,7 +227,7 @@ class _Chain:
         return combine(
             (self.over_rounds(proved(self.federation, one), left, none), share),
             (self.over_rounds(slope2, left, none), share),
-            (rules.telescope(t, f * (left + 1), ratio(T)), Fraction(1, T)),
+            (derived.telescope(t, f * (left + 1), ratio(T)), Fraction(1, T)),
             self.start,
         )
 
@@ -250,12 +250,12 @@ class _Chain:
                 Fraction(1, T),
             ),
             (
-                rules.telescope(t, k.norm2(away) * (1 + more * (left + 1)), ratio(T)),
+                derived.telescope(t, k.norm2(away) * (1 + more * (left + 1)), ratio(T)),
                 one.slope / T,
             ),
             (self.over_rounds(combine((away, 1)), of(t)), one.far * more / T),
             (
-                self.over_rounds(rules.lowest(k.MEAN, self.now), left, known),
+                self.over_rounds(derived.lowest(k.MEAN, self.now), left, known),
                 more / T,
             ),
             (self.x(T) - STAR, one.slope / T),

@@ -15,6 +15,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, ratio
 from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import ModelData, Statement, document, model_of
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import (
@@ -197,7 +198,7 @@ class Alike(Stated):
 
     def unbiased(self, s: int, i: int, u: k.Vec) -> Theorem:
         """Return ``<xi(n,s,i), u> = 0`` for u that client n has seen."""
-        return rules.unbiased(self.run, n, ratio(s), ratio(i), u)
+        return derived.unbiased(self.run, n, ratio(s), ratio(i), u)
 
     def centred(self, s: int, i: int, u: k.Vec) -> Theorem:
         """Return ``<xi(n,s,i), u> = 0`` for averages of what each client has seen."""
@@ -256,5 +257,5 @@ class Alike(Stated):
         return combine(
             sum_over(each, k.CLIENTS, n, k.weight(n)),
             rules.mean_value(z),
-            rules.lowest(k.MEAN, z),
+            derived.lowest(k.MEAN, z),
         )

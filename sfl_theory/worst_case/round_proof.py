@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfl_theory.kernel import hypotheses as h
-from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import interleaved, unrolled
+from sfl_theory.proofs import derived, interleaved, unrolled
 from sfl_theory.proofs.interleaved import Interleaved
 from sfl_theory.proofs.notation import combine, of, per_client, steps
 from sfl_theory.proofs.unrolled import block, centred, mean, n, now, t
@@ -222,7 +221,7 @@ class _OneRound:
             else:
                 self.parts.use(*self.derived(says, factor))
         for i, u in own.items():
-            self.parts.use(rules.unbiased(self.run, n, now, ratio(i), u), ONE)
+            self.parts.use(derived.unbiased(self.run, n, now, ratio(i), u), ONE)
         for i, u in shared.items():
             self.parts.use(centred(self.run, n, now, ratio(i), u), ONE)
         found = self.parts.proved(self.one.certificate.squares)
@@ -320,12 +319,12 @@ class _OneRound:
             return unrolled.interpolated(S, m, x, y, self.theta, least), factor
         if says.kind == "dissimilarity" and known.eps2 is not None and not at.i:
             x = parts.at(Point("round", at.t) if local else at)
-            return rules.heterogeneity(ratio(known.eps2), n, x), squared
+            return derived.heterogeneity(ratio(known.eps2), n, x), squared
         if says.kind == "bounded-gradient" and known.G2 is not None and local:
-            bounded = rules.bounded_gradient(run, ratio(known.G2), n, now, i)
+            bounded = derived.bounded_gradient(run, ratio(known.G2), n, now, i)
             if known.sigma2:
                 g = parts.drawn(Atom("gradient", None, at))
-                bounded = combine(bounded, (rules.unbiased(run, n, now, i, g), 2))
+                bounded = combine(bounded, (derived.unbiased(run, n, now, i, g), 2))
             return bounded, squared
         if says.kind == "variance" and local and says.space is not None:
             mean_, apart = map(ratio, federation.noises)

@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import unrolled
+from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import atom_of, block, n
 
@@ -100,7 +100,7 @@ def _silent(parts: Assembly, at: Place) -> Theorem:
     x, p = parts.x(t), parts.p(t, 0)
     if i is None:
         z = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), p)
-        uses = [(rules.lipschitz(k.Local(n), S, x, p), 1)]
+        uses = [(derived.lipschitz(k.Local(n), S, x, p), 1)]
         uses += [
             (parts.tested(unrolled.begins(parts.run, side), t, p - x), -(S**2))
             for side in parts.sides
@@ -110,7 +110,7 @@ def _silent(parts: Assembly, at: Place) -> Theorem:
     else:
         when = parts.first + t
         z = k.noise(parts.run, n, when, i)
-        uses = [(rules.variance(parts.run, ratio(0), n, when, ratio(i)), 1)]
+        uses = [(derived.variance(parts.run, ratio(0), n, when, ratio(i)), 1)]
     if parts.sides != (None,):
         uses.append((rules.blocks(z, z), 1))
     blocks = (k.norm2(block(side, z)) for side in parts.sides)

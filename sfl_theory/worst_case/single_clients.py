@@ -13,7 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import unrolled
+from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.by_number import Numbers, client, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.unrolled import W, atom_of, block, n, tested, w
@@ -300,7 +300,7 @@ class SingleClients:
             if step is None:
                 x = k.iterate(self.run, s)
                 z = k.gradient(F, x) - k.gradient(F, p)
-                uses = [(rules.lipschitz(F, self.S, x, p), ONE)]
+                uses = [(derived.lipschitz(F, self.S, x, p), ONE)]
                 for side in self.sides:
                     _, lemma = self._point(q, s, 0, side)
                     uses.append((against(lemma, x - p), self.S**2))
@@ -308,7 +308,7 @@ class SingleClients:
                     uses.append((rules.blocks(p - x, p - x), -(self.S**2)))
             else:
                 z = k.noise(self.run, client(q), s, step)
-                none = rules.variance(self.run, ratio(0), n, ratio(s), ratio(step))
+                none = derived.variance(self.run, ratio(0), n, ratio(s), ratio(step))
                 uses = [(of_client(none, q), ONE)]
             vectors = [(z, ONE)]
         if self.sides != (None,):

@@ -13,6 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.by_number import Numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import combine
@@ -216,15 +217,15 @@ class Stated:
             return interpolated(S, self.modulus, at(point), at(says.other))
         if says.kind == "dissimilarity" and setting.eps2 is not None and not point.i:
             x = at(Point("round", point.t) if local else point)
-            return rules.heterogeneity(ratio(setting.eps2), n, x)
+            return derived.heterogeneity(ratio(setting.eps2), n, x)
         if says.kind == "bounded-gradient" and setting.G2 is not None and local:
-            known = rules.bounded_gradient(run, ratio(setting.G2), n, s, i)
+            known = derived.bounded_gradient(run, ratio(setting.G2), n, s, i)
             if not setting.sigma2:
                 return known
             g = k.gradient(k.Local(n), at(point))
-            return combine(known, (rules.unbiased(run, n, s, i, g), 2))
+            return combine(known, (derived.unbiased(run, n, s, i, g), 2))
         if says.kind == "variance" and local and says.space is None:
-            return rules.variance(run, ratio(setting.sigma2), n, s, i)
+            return derived.variance(run, ratio(setting.sigma2), n, s, i)
         return None
 
 

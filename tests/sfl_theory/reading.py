@@ -26,7 +26,8 @@ from sfl_theory import conditions as c
 from sfl_theory import symbols
 from sfl_theory import written as w
 from sfl_theory.bound import Bound
-from sfl_theory.claims import Part
+from sfl_theory.claims import Part, decide
+from sfl_theory.claims import says as stated
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
@@ -411,6 +412,14 @@ class Reading:
                     ):
                         return _number(k.symbol(v) + more)
         raise Unread(f"{e} is not read")
+
+
+def proved_and_no_less(part: Part) -> bool:
+    """Return whether the kernel proves a part, but not a smaller right side by it."""
+    less = part.says.right * w.number(999) / 1000
+    smaller = Part(stated(part.says.left, less, *part.says.assumed), part.by)
+    decided = [decide(one, "").status for one in (part, smaller)]
+    return decided == ["proved", "unproved"]
 
 
 def _upper(rate: Any) -> Iterator[Any]:

@@ -109,7 +109,7 @@ def test_known_values() -> None:
 def test_an_instance_beside_several_bounds_keeps_to_their_constants() -> None:
     """One of them may need the first gap that another one does not speak of."""
     case = theorem("3.7").case("general_convex")
-    bound, gap = case.bound("average_iterate"), 0.01
+    bound, gap = case.bound("repaired"), 0.01
     assert "initial_gap" not in bound.needs
     known = USUAL.with_values(mu=0, initial_gap=gap)
     own, every = (

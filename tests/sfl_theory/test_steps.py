@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from inspect import getsource
+
 import pytest
 
 from sfl_theory.claims import Proof
@@ -10,7 +13,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.rules import RULES
 from sfl_theory.ledger import ledger
-from sfl_theory.steps import WORDS, Steps
+from sfl_theory.proofs import derived
+from sfl_theory.steps import ASSUMED, WORDS, Steps
 from sfl_theory.writer import Writer, of_paper
 
 CLAIMS = (
@@ -21,8 +25,10 @@ CLAIMS = (
 )
 
 
-def test_every_rule_has_a_word() -> None:
-    assert set(WORDS) == set(RULES)
+def test_every_rule_and_hypothesis_has_a_word() -> None:
+    assert set(WORDS) | {"given"} == set(RULES)
+    found = re.findall(r"case h\.(\w+)", getsource(r))
+    assert {one.__name__ for one in ASSUMED} == set(found)
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -64,7 +70,7 @@ def test_every_line_but_the_last_is_used() -> None:
 def test_multipliers_and_squares_are_told() -> None:
     c, S = (k.symbol(k.Var(name, Sort.POSITIVE)) for name in "cS")
     x, y = k.vec(k.Point("x")), k.vec(k.Point("y"))
-    smooth, convex = r.smooth(k.MEAN, S, x, y), r.convex(k.MEAN, ratio(0), x, y)
+    smooth, convex = r.smooth(k.MEAN, S, x, y), derived.convex(k.MEAN, ratio(0), x, y)
     both = r.combine(((smooth, c), (convex, ratio(1))), ((x - y, ratio(2)),), None, ())
     *_, last = Steps(Writer()).of(both)
     told = "".join(map(str, last.reason))

@@ -8,13 +8,12 @@ from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Severity, broken, equal, repaired
-from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Local, Side
 from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.setting import F, S, eta, i, k, local, t, tau, theta
-from sfl_theory.proofs import equal_steps, local_steps
+from sfl_theory.proofs import derived, equal_steps, local_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
@@ -99,7 +98,7 @@ def hill() -> ModelData:
 
 def from_lipschitz() -> Theorem:
     """Return that S-Lipschitz gradients are such, for every client."""
-    one = rules.lipschitz(Local(local_steps.n), local_steps.S, y.value, z.value)
+    one = derived.lipschitz(Local(local_steps.n), local_steps.S, y.value, z.value)
     return equal_steps.each_client(one)
 
 

@@ -16,10 +16,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Says, says
+from sfl_theory.claims import Part, Proof, Says, meeting, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Client, Kind, Participants, Side, Split
-from sfl_theory.proofs.export import ModelData, witness
 from sfl_theory.written import Assumed, Form, Number, Run, Vector
 
 k = Client("k")
@@ -145,11 +144,4 @@ def proved(
     steps: int = 1,
 ) -> Part:
     """Return a proved part; the standard model, in round 0, meets its assumptions."""
-    changed = {"t": Fraction(0), "tau": Fraction(steps)}
-
-    def model() -> ModelData:
-        data = witness(one.statement("witness"))
-        numbers = {v: changed.get(v.name, c) for v, c in data.numbers.items()}
-        return replace(data, numbers=numbers)
-
-    return Part(one, Proof(theorem, words, model), reading)
+    return Part(one, Proof(theorem, words, meeting(one, t=0, tau=steps)), reading)

@@ -33,7 +33,7 @@ from sfl_theory.papers.han2024.one_round import Block, mu, shown
 from sfl_theory.papers.han2024.setting import G2, N, a, eta, f, i, n, t, tau, tau_server
 from sfl_theory.papers.han2024.theorems import TWO_PERIODS
 from sfl_theory.papers.han2024.two_periods import Steps
-from sfl_theory.proofs import aggregation
+from sfl_theory.proofs import aggregation, derived
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Number, Run
@@ -114,7 +114,7 @@ def server_mean() -> Theorem:
     run, now, side = SERVER.block.run.split, t.value, Side.SERVER
     slope = f.gradient(SERVER.block.run.x(t), side).value
     moves = rules.direction(run, now, side)
-    averaged = rules.expect(run, now, k.inner(moves, slope))
+    averaged = derived.expect(run, now, k.inner(moves, slope))
     rate = eta().value
     return combine(rules.update(run, side, now, slope), (averaged, -rate))
 

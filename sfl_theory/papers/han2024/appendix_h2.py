@@ -22,7 +22,7 @@ from sfl_theory.papers.han2024.appendix_h import theorems
 from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, SMOOTHER, K, compared
 from sfl_theory.papers.han2024.printed import Data, F_err, I_err
 from sfl_theory.papers.han2024.setting import N, n
-from sfl_theory.proofs import any_step, numbers
+from sfl_theory.proofs import any_step, derived, numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import Uses, combine
@@ -164,7 +164,7 @@ def fl_16_every_step() -> Claim:
         uses: Uses = [
             (any_step.short_step(FUNCTION, m, eta.value), 1),
             (rules.assume((w.norm2(first) - w.as_form(s.G2)).value), grown / m),
-            (rules.lipschitz(FUNCTION, m, r.x(0).value,
+            (derived.lipschitz(FUNCTION, m, r.x(0).value,
                                      F.best.value), grown / m),
             (rules.stationary(FUNCTION, g), -2 * grown / m),
             (rules.stationary(FUNCTION, flat), grown / m),

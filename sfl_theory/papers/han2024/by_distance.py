@@ -9,9 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, proved, says
+from sfl_theory.claims import Kind, Part, Says, meeting, proved, says
 from sfl_theory.kernel import terms as k
-from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, sigma2
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
@@ -23,7 +22,6 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
 )
 from sfl_theory.papers.han2024.without_noise import GAMMA_Z, PACE, S_Z, assumed, z
 from sfl_theory.proofs import halfway_rates
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Run
 
 RUN = Run(
@@ -57,28 +55,6 @@ def statement(noisy: bool) -> Says:
     return says(f.gap(RUN.x(T)), right, *own)
 
 
-def model(sigma: tuple[str, ...] = ()) -> ModelData:
-    """Return two parabolas that pull apart, visited one after the other.
-
-    Args:
-        sigma: the clients' noise, on two points; none if left out.
-
-    Returns:
-        The model.
-    """
-    return federation(
-        [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
-        ("1/2", "1/2"),
-        noise=[coin(0, size) for size in sigma],
-        families={"sigma2": [Fraction(size) ** 2 for size in sigma]} if sigma else {},
-        order=((0, 0), (0, 1), (1, 0), (1, 1)),
-        rounds=1,
-        numbers={mu: 1, z: 1, s.tau: 2, T: 1, G2: 4},
-        best={f: (0, 0)},
-        box=((-1, 1), (-1, 1)),
-    )
-
-
 WORDS = (
     r"Half the difference of the server's steps before a visit and of the others "
     r"weighs every gradient by $\pm\frac12$, so its square is at most "
@@ -94,19 +70,21 @@ WITH_NOISE = (
     r"Late, noise adds $\frac54\alpha^2\frac1\tau\sum a_n^2\sigma_n^2$ to a squared "
     r"distance, and $\frac9{16}S$ times its squared length to the gap."
 )
+SILENT, LOUD = statement(noisy=False), statement(noisy=True)
+WRITTEN = r"$z=\sqrt{4S/\mu-3}-1$, so $S>\mu$; $\gamma=8S/\mu-1$"
 PART: Part = proved(
-    statement(noisy=False),
+    SILENT,
     lambda: after(halfway_rates.rate(halfway_rates.QUIET)),
     WORDS,
-    rf"{WEIGHTED_RUNS}, no noise; $z=\sqrt{{4S/\mu-3}}-1$, so $S>\mu$",
-    model=model,
+    f"{WEIGHTED_RUNS}, no noise; {WRITTEN}",
+    model=meeting(SILENT, Fraction(0), tau=2, z=1),
 )
 NOISY: Part = proved(
-    statement(noisy=True),
+    LOUD,
     lambda: after(halfway_rates.rate(halfway_rates.NOISY)),
     f"{WORDS} {WITH_NOISE}",
-    rf"{WEIGHTED_RUNS}; $z=\sqrt{{4S/\mu-3}}-1$, so $S>\mu$",
-    model=lambda: model(("1/4", "1/4")),
+    f"{WEIGHTED_RUNS}; {WRITTEN}",
+    model=meeting(LOUD, Fraction(1, 4), tau=2, z=1),
 )
 LINE, NOISY_LINE = (Line(Algorithm("3.7"), RUN, part) for part in (PART, NOISY))
 CLAIMS = (

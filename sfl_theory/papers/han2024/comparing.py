@@ -90,10 +90,16 @@ def _roots(bound: Bound | None) -> list[tuple[w.Number, int, w.Form]]:
 
 
 def entry(
-    name: str, location: str, title: str, parts: tuple[Part, ...], uses: str
+    name: str,
+    location: str,
+    title: str,
+    parts: tuple[Part, ...],
+    uses: str,
+    scope: str = "",
 ) -> Claim:
     """Return a claim on a sentence that nothing refutes."""
-    return Kind.TEXT(f"han2024/text/{name}", location, title, *parts, uses=uses)
+    name = f"han2024/text/{name}"
+    return Kind.TEXT(name, location, title, *parts, uses=uses, scope=scope)
 
 
 def theorems(case: str, of: tuple[str, ...] = printed.NUMBERS) -> str:

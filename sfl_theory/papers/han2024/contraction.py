@@ -27,6 +27,7 @@ from sfl_theory.papers.han2024 import one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.one_round import AWAY, Block, merged, mu, sharp, shown
 from sfl_theory.papers.han2024.setting import G2, N, S, best, eta, i, n, sigma2, t, tau
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number, Value, Vector, Written
 
@@ -358,7 +359,7 @@ class Contraction:
     def dropped(self, what: Says) -> Part:
         """Return that the gap may be dropped."""
         block = self.block
-        lowest = rules.lowest(MEAN, block.run.x(t).value)
+        lowest = derived.lowest(MEAN, block.run.x(t).value)
         scale = 2 * block.eta.value * block.steps.value
         return shown(what, lambda: [(lowest, scale)], "The gap is not negative.")
 

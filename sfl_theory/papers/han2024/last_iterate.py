@@ -9,12 +9,11 @@ the name of the library's bound.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Says, says
+from sfl_theory.claims import Claim, Kind, Part, Proof, Says, meeting, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.han2024 import printed, strongly_convex_repairs
@@ -65,19 +64,6 @@ def any_rates(one: Algorithm) -> Run:
 def one_rate(one: Algorithm) -> Run:
     """Return the run at a constant rate."""
     return one.run(lambda _: w.rate(rate))
-
-
-def mean_gap(one: Algorithm) -> Says:
-    """Return the weighted mean of the gaps."""
-    r, (c1, cd) = any_rates(one), constants(one)
-    squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
-    left = w.below(t, T, eta() * f.gap(r.x(t))) / T
-    right: w.Terms = {
-        "initial distance": w.norm2(r.x(0) - f.best) / (2 * tau * T),
-        "gradient noise": times(tau, c1) * G2 / (2 * T) * squares,
-        "client drift": times(s.S, cd) * tau**2 * G2 / (2 * T) * cubes,
-    }
-    return says(left, right, *one.assumed(r, s.S, 0))
 
 
 def last_gap(one: Algorithm) -> Says:
@@ -144,21 +130,16 @@ def proved(
     return combine(found, target=what.right.value - what.left.value)
 
 
-def with_reciprocals(one: Algorithm, what: Says) -> ModelData:
-    """Return `example` with k(t) = (1 + t)/2, which is 1/(2 - t) for T = 1."""
-    model = strongly_convex_repairs.example(one, what)
-    own = {each: r for each, r in model.rates.items() if each.name != "k"}
-    (family,) = model.rates.keys() - own.keys()
-    return replace(model, rates=own | {family: k.Rate((1 + k.symbol(k.ROUND)) / 2)})
+def with_reciprocals(what: Says) -> Callable[[], ModelData]:
+    """Return a model with k(t) = (1 + t)/2, which is 1/(2 - t) for T = 1."""
+    return meeting(what, rates={"k": k.Rate((1 + k.symbol(k.ROUND)) / 2)})
 
 
-def with_falling_rates(one: Algorithm, what: Says) -> ModelData:
-    """Return `example` for T = 1: k(t) = 1/3, 1/2, 1 and rates 1/64, 1/128."""
-    model, at = strongly_convex_repairs.example(one, what), k.symbol(k.ROUND)
-    bodies = {"k": (2 + at * at) / 6, "eta": 1 / (64 * (1 + at))}
-    rates = {each: k.Rate(bodies[each.name]) for each in model.rates}
-    numbers = model.numbers | {w.variable(first_rate): Fraction(1, 64)}
-    return replace(model, rates=rates, numbers=numbers)
+def with_falling_rates(what: Says) -> Callable[[], ModelData]:
+    """Return a model for T = 1: k(t) = 1/3, 1/2, 1 and rates 1/64, 1/128."""
+    at = k.symbol(k.ROUND)
+    rates = {"k": k.Rate((2 + at * at) / 6), "eta": k.Rate(1 / (64 * (1 + at)))}
+    return meeting(what, rates=rates, eta0=Fraction(1, 64))
 
 
 NEARER = (
@@ -167,7 +148,6 @@ NEARER = (
     r"+\theta^2G^2(c_1+Sc_d\theta)$, $\theta=\eta^t\tau$: smoothness from the local "
     r"points to x^t, convexity to y. "
 )
-BY_MEAN = NEARER + "With y = x* the distances telescope."
 BY_LAST = (
     NEARER + r"So $P_t=b_0\|x^t-x^*\|^2+\sum_{s<t}(b_{s+1}-b_s)\|x^t-x^s\|^2$ with "
     r"$b_t=\frac{k^t}\eta$ changes by at most "
@@ -190,19 +170,11 @@ CASES: dict[
         Callable[[Algorithm], Run],
         Callable[[Algorithm], Says],
         Callable[[Weighted], Theorem],
-        Callable[[Algorithm, Says], ModelData],
+        Callable[[Says], Callable[[], ModelData]],
         str,
         str,
     ],
 ] = {
-    "average_iterate": (
-        any_rates,
-        mean_gap,
-        proofs.mean_gap,
-        strongly_convex_repairs.example,
-        BY_MEAN,
-        "for every learning rate",
-    ),
     HORIZON: (
         any_rates,
         last_gap_at_falling_rates,
@@ -229,7 +201,7 @@ def line(number: str, name: str) -> Line:
     one = Algorithm(number)
     run, make, theorem, model, words, told = CASES[name]
     what = make(one)
-    proof = Proof(partial(proved, what, theorem, one), words, partial(model, one, what))
+    proof = Proof(partial(proved, what, theorem, one), words, model(what))
     return Line(one, run(one), Part(what, proof, f"{one.reading}; {told}"))
 
 
@@ -241,12 +213,10 @@ BOUNDS = {
 }
 """Theorem and case -> the name of a bound -> the line that proves it."""
 TITLES = {
-    "average_iterate": "The weighted mean of the gaps, with smaller constants.",
     "last_iterate": "The gap of the last model at a constant learning rate.",
     HORIZON: "The gap of the last model at rates that fall linearly to it.",
 }
 SCOPES = {
-    "average_iterate": "for every learning rate",
     "last_iterate": "for every constant learning rate",
     HORIZON: "for rates eta_0 (T + 1 - t)/(T + 1), whatever eta_0 is",
 }

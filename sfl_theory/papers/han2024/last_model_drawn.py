@@ -8,10 +8,9 @@ $1/T^2$.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Proof, Says, says
+from sfl_theory.claims import Kind, Part, Proof, Says, meeting, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.papers.han2024.setting import G2, T, f, mu
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
@@ -23,7 +22,6 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     Line,
     S,
     after,
-    example,
     mean_inverse,
     more,
     run,
@@ -58,7 +56,7 @@ PART = Part(
     Proof(
         lambda: after(sharp_draws.strongly_convex()),
         WORDS,
-        partial(example, DRAWN, STATEMENT),
+        meeting(STATEMENT, s=3),
     ),
     f"{DRAWN.reading}; updates aggregated",
 )

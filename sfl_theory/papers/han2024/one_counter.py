@@ -9,21 +9,18 @@ A round is :math:`\tau` iterations, n are those of T rounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import prod
 
 from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, proved, says
+from sfl_theory.claims import Kind, Part, meeting, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, S, T, a, best, f, i, m, mu, n, t, tau
 from sfl_theory.proofs import constant_steps, counted_steps
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import ATOM, Assumed, Form, Number, Run, Vector, Written
@@ -37,16 +34,15 @@ NOISE = w.over_clients(n, a() ** 2 * s.sigma2())
 LEVEL = Fraction(1, 6) * (tau - 1) * (2 * tau - 1) * eta**2 * G2
 r"""The mean over a round of :math:`(i\eta G)^2`."""
 READINGS = {
-    k.Kind.V1: r"$\tilde\tau=\tau$",
+    k.Kind.V1: r"$\tilde\tau=\tau$; $n=\tau T$",
     k.Kind.MINIBATCH: r"$\tilde\tau=1$: the server's models are averaged after every "
-    "iteration, so one model moves by the mean of the clients' gradients",
+    r"iteration, so one model moves by the mean of the clients' gradients; $n=\tau T$",
 }
 
 
 def rate(at: Number) -> Number:
-    r"""Return :math:`\eta_k` of iteration k = at."""
-    one = w.of_round("eta", at + 1, "")
-    return Written(one.value, rf"\eta_{{{at.tex}}}")
+    r"""Return the rate of iteration k = at, which the run counts from one."""
+    return w.of_round("eta", at + 1, r"\eta^{{t}}")
 
 
 def run(kind: k.Kind, falling: bool) -> Run:
@@ -70,10 +66,10 @@ def average(of: Form) -> Form:
 
 
 def rate_rule() -> tuple[Assumed, ...]:
-    r"""Return :math:`\eta_k=4/(\mu(\gamma+k))` for every k, as a product."""
+    r"""Return :math:`\eta^{k+1}=4/(\mu(\gamma+k))` for every k, as a product."""
     left = mu * (gamma + v) * rate(v)
     return tuple(
-        w.every_natural(v, one).called("eta_k = 4/(mu (gamma + k))")
+        w.every_natural(v, one).called("iteration k at 4/(mu (gamma + k))")
         for one in w.equals(left, w.number(4))
     )
 
@@ -144,42 +140,12 @@ def low() -> Theorem:
     return named(counted_steps.FallingGap(k.Kind.MINIBATCH, 4, 4, Fraction(1)).after())
 
 
-def two_clients(falling: bool, noisy: bool = True) -> Callable[[], ModelData]:
-    """Return two parabolas apart, noise on the client's block, two steps.
-
-    Args:
-        falling: whether rates fall.
-        noisy: whether the statement has a bound of the noise.
-
-    Returns:
-        The model.
-    """
-
-    def data() -> ModelData:
-        numbers: dict[str | Number, w.Exact] = {S: 1, G2: 4, tau: 2, T: 1}
-        if falling:
-            numbers[mu] = 1
-            numbers[above_8] = 0
-        else:
-            numbers[eta] = Fraction(1, 8)
-        law = k.Rate(4 / (7 + k.symbol(k.ROUND)))
-        return federation(
-            [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
-            ("1/2", "1/2"),
-            noise=[coin("1/2", 0)] * 2,
-            rounds=1,
-            numbers=numbers,
-            families={"sigma2": ("1/4", "1/4")} if noisy else {},
-            rates={"eta": law} if falling else {},
-            best={f: (0, 0)},
-            box=((-1, 1), (-1, 1)),
-        )
-
-    return data
-
+LAW = k.Rate(4 / (7 + k.symbol(k.ROUND)))
+EIGHTH = Fraction(1, 8)
 
 STRONG_WORDS = (
-    r"$\mu\eta_kx=4$ for $x=\gamma+k$, so $S\eta_k\le\frac12$, and "
+    r"$\mu\eta x=4$ for the rate of iteration k, $x=\gamma+k$, so "
+    r"$S\eta\le\frac12$, and "
     r"$D\le(i\eta_{first}G)^2$ before iteration i of a round, $\eta_{first}$ its first "
     "rate. "
 )
@@ -216,7 +182,9 @@ def strongly_convex(kind: k.Kind) -> Part:
     def theorem() -> Theorem:
         return combine(found(), target=said.right.value - said.left.value)
 
-    return proved(said, theorem, words, reading, model=two_clients(True))
+    return proved(
+        said, theorem, words, reading, model=meeting(said, rates={"eta": LAW}, tau=2)
+    )
 
 
 def general_convex(kind: k.Kind, divided: bool) -> Part:
@@ -242,7 +210,7 @@ def general_convex(kind: k.Kind, divided: bool) -> Part:
             else "at most $G^2$."
         ),
         READINGS[kind],
-        model=two_clients(False, divided),
+        model=meeting(said, tau=2, eta=EIGHTH),
     )
 
 
@@ -273,7 +241,7 @@ def non_convex() -> Part:
         r"$\phi'\le\phi-\frac\eta2\|\nabla f(\bar x)\|^2+\frac{S^2\eta}2D+\frac S2"
         r"\eta^2\sum_na_n^2\sigma_n^2$, $D\le(i\eta G)^2$.",
         READINGS[kind],
-        model=two_clients(False),
+        model=meeting(said, tau=2, eta=EIGHTH),
     )
 
 

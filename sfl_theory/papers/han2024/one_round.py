@@ -13,16 +13,16 @@ from fractions import Fraction
 from typing import TypedDict
 
 from sfl_theory import written as w
-from sfl_theory.claims import Model, Part, Says, proved, says
-from sfl_theory.kernel import rules
+from sfl_theory.claims import Model, Part, Says, meeting, proved, says
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Kind, Participants, Rate, Side, Split, Vec
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import joint_distance as joint
-from sfl_theory.proofs.export import ModelData, Shape, witness
+from sfl_theory.proofs.export import ModelData, Shape
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Run, Vector, Written
 
@@ -270,7 +270,7 @@ def shown(
         target = what.right.value - what.left.value
         return combine(*uses(), *squares(), target=target, signs=signs())
 
-    return proved(what, theorem, words, reading, model=model or at_start(what))
+    return proved(what, theorem, words, reading, model=model or meeting(what, t=0))
 
 
 def asked(what: Says, data: ModelData) -> ModelData:
@@ -282,18 +282,6 @@ def asked(what: Says, data: ModelData) -> ModelData:
         numbers={key: c for key, c in data.numbers.items() if key in free},
         families={key: c for key, c in data.families.items() if key in free},
     )
-
-
-def at_start(what: Says) -> Callable[[], ModelData]:
-    """Return the standard witness in its first round."""
-
-    def data() -> ModelData:
-        out, first = witness(what.statement("")), w.variable(t)
-        if first not in out.numbers:
-            return out
-        return replace(out, numbers=out.numbers | {first: Fraction(0)}, rounds=1)
-
-    return data
 
 
 TOGETHER = (
@@ -344,7 +332,7 @@ def recursion_of(
 ) -> list[tuple[Theorem, Exact]]:
     """Return what the printed recursion of the whole vector follows from."""
     e = eta().value
-    lowest = rules.lowest(MEAN, one.run.x(t).value)
+    lowest = derived.lowest(MEAN, one.run.x(t).value)
     return [
         (one.theorem(modulus), 1),
         (joint.weights_spread(), (e * tau.value) ** 2 * G2.value),

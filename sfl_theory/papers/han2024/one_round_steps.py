@@ -9,7 +9,17 @@ from typing import Unpack
 
 from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, repaired, says
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Says,
+    Severity,
+    meeting,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
@@ -269,7 +279,7 @@ class Section:
             "Local gradients are noise and second moments.",
             entered.broken(
                 what,
-                one_round.at_start(what),
+                meeting(what, t=0),
                 "Two clients with noise, one step: the right side is larger by "
                 r"twice the variance, for $\mathbb E\|\nabla F\|^2=\mathbb E\|g\|^2"
                 r"-\mathbb E\|\nabla F-g\|^2$.",

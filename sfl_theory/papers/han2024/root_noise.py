@@ -8,12 +8,10 @@ what convexity says of the gradient between both, a root of :math:`S/\mu` is lef
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Says, proved, says
+from sfl_theory.claims import Claim, Kind, Says, meeting, proved, says
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed, unbounded
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, sigma2
@@ -26,7 +24,6 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     times,
 )
 from sfl_theory.proofs import noisy_gap
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Number, Run
 
@@ -108,23 +105,6 @@ def free_of_33() -> Theorem:
     return combine(after(noisy_gap.gaps(noisy_gap.Noisy(bounded=False))), target=what)
 
 
-def model(number: str, largest: Number, value: int) -> ModelData:
-    """Return two noisy parabolas that pull apart, for S = 4 mu; one may be drawn."""
-    law = coin(0, "1/2")
-    return federation(
-        [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
-        ("1/2", "1/2"),
-        noise=(law, law),
-        participation=(1, "3/4") if printed.partial(number) else (),
-        order=((0, 0), (1, 0)) if printed.shared(number) else (),
-        rounds=1,
-        numbers={mu: 1, above: 1, s.tau: 1, T: 1, largest: value},
-        families={"sigma2": ("1/4", "1/4")},
-        best={f: (0, 0)},
-        box=((-1, 1), (-1, 1)),
-    )
-
-
 WORDS = (
     r"With $u=\frac1{\gamma+t}$, $\Delta_t=\mathbb E\|x^t-x^*\|^2$, "
     r"$\phi_t=\mathbb Ef(x^t)-f^*$: smoothness from $x^t$ to $x^{t+1}$ and from the "
@@ -141,16 +121,18 @@ def line(number: str) -> Line:
     """Return the proved statement of a theorem."""
     one = Algorithm(number)
     analysed = noisy_gap.Noisy(one.weighted.kind, one.weighted.partial)
+    what = statement(number)
     return Line(
         one,
         run(number),
         proved(
-            statement(number),
+            what,
             lambda: after(noisy_gap.gaps(analysed)),
             WORDS,
-            f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$"
+            f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$, "
+            r"$\gamma=8S/\mu-1$"
             + ("; updates aggregated" if printed.partial(number) else ""),
-            model=partial(model, number, G2, 4),
+            model=meeting(what, y=1),
         ),
     )
 
@@ -164,8 +146,9 @@ FREE_LINE = Line(
         free_of_33,
         f"{WORDS} Drift has a share of $\\|\\nabla f(x^t)\\|^2$, which a round "
         r"pays for as $8S\eta\tau\le1$.",
-        r"$z=\sqrt{S/\mu}$ is written $1+y$",
-        model=partial(model, "3.6", s.eps2, 1),
+        r"equal numbers of steps; $z=\sqrt{S/\mu}$ is written $1+y$, "
+        r"$\gamma=32S/\mu$",
+        model=meeting(FREE_STATEMENT, y=1),
     ),
 )
 LINES = {number: line(number) for number in ("3.6", "3.7", "3.8")}
@@ -188,7 +171,8 @@ CLAIMS = (
     Kind.THEOREM(
         "han2024/thm-3.6/strongly_convex/root-noise-unbounded",
         "not in the paper",
-        "The same without bounded gradients, at the rates 4/(mu tau (32 S/mu + t)).",
+        "The gap of the last model without bounded gradients, at the rates "
+        "4/(mu tau (32 S/mu + t)): noise with the root of S/mu.",
         FREE_LINE.part,
         scope="for equal periods",
     ),

@@ -18,8 +18,9 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.comparing import PRINTED, below, entry, smaller, theorems
 from sfl_theory.papers.han2024.printed import CASES, Data, I_err, bound
 from sfl_theory.papers.han2024.setting import N, n
-from sfl_theory.proofs.export import ModelData, Statement, witness
+from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses, combine, sum_over
+from sfl_theory.proofs.witness import witness
 from sfl_theory.written import Number
 
 STRONG, GENERAL, NON = CASES

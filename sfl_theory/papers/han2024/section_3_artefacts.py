@@ -7,7 +7,6 @@ whether or not they hold.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -20,14 +19,13 @@ from sfl_theory.models.federation import Numbers, bare, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, broken, compared, entry
-from sfl_theory.papers.han2024.printed import CASES, NUMBERS, Data, I_err, shared
+from sfl_theory.papers.han2024.printed import NUMBERS, Data, I_err, shared
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses, combine
 from sfl_theory.written import Form, Number
 
-STRONG, GENERAL, NON = CASES
 RECURSIONS = dict(zip(NUMBERS, (76, 113, 143, 173), strict=True))
 SUMMED = "App. D.2.3, E.2.3, F.2.3, G.2.3"
 
@@ -125,9 +123,6 @@ TUNED = entry(
     "a third term with exponent 2/3 lies below the two others.",
     (*map(tuned, NUMBERS), between()),
     "eq-76 eq-113 eq-143 eq-173",
-)
-TUNED = replace(
-    TUNED,
     scope="for what the recursions imply for the mean gap, whether or not they hold, "
     "and alpha such that alpha/sqrt(T+1) is admitted",
 )
@@ -272,9 +267,6 @@ DROPPED = entry(
     "constants are at most those of SFL-V1, for equal weights.",
     (kept(2), kept(3)),
     "eq-61 eq-98 eq-101",
-)
-DROPPED = replace(
-    DROPPED,
     scope="for a_n = 1/N, sigma_n = sigma; of the constants of the server's recursion "
     "as printed, whether or not it holds",
 )

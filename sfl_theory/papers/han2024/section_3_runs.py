@@ -77,7 +77,7 @@ def strongly_convex_v1() -> Claim:
         target = (statement.right - statement.left).value
         return combine((known, T), (away, rest), target=target)
 
-    one = entry(
+    return entry(
         "rate/strongly_convex/sfl-v1",
         ABSTRACT,
         "SFL-V1 converges at O(1/T) on strongly convex objectives.",
@@ -90,13 +90,10 @@ def strongly_convex_v1() -> Claim:
             ),
         ),
         "thm-3.6/strongly_convex",
-    )
-    scope = (
         "for tau_server = tau; at the printed rates, which are swapped, false for "
         "tau = 32, tau_server = 1 (thm-3.6/strongly_convex), true for any at those of "
-        "the proof (eq-73)"
+        "the proof (eq-73)",
     )
-    return replace(one, scope=scope)
 
 
 A = Fraction(19, 20)
@@ -201,11 +198,6 @@ def general_convex_v1() -> Claim:
             signs=[rules.assume(k.constant(T - below**2))],
         )
 
-    def data() -> ModelData:
-        model = last_iterate.with_falling_rates(one, statement)
-        kept = {name: x for name, x in model.numbers.items() if name != old}
-        return replace(model, numbers=kept)
-
     words = (
         r"thm-3.6/general_convex/falling-rates at $\eta_0=\frac\alpha{\tau\sqrt T}$: "
         r"$\sum_tk^{t+2}\le T$, $4(T^2+7T+1)\le9(T+1)^2$ and $2S\alpha\le\sqrt T$."
@@ -220,7 +212,13 @@ def general_convex_v1() -> Claim:
         "han2024/text/rate/general_convex/sfl-v1",
         ABSTRACT,
         "SFL-V1 converges at O(T^(-1/3)) on general convex objectives.",
-        proved(statement, theorem, words, reading, model=data),
+        proved(
+            statement,
+            theorem,
+            words,
+            reading,
+            model=last_iterate.with_falling_rates(statement),
+        ),
         scope="for tau_server = tau, at rates that the paper does not name; at a "
         "constant rate, the same for all T, false "
         "(cond/general_convex/constant-rate), and so is (12) at every admitted rate",
@@ -289,7 +287,7 @@ def non_convex_assumed(number: str, r: Run) -> tuple[w.Assumed, ...]:
 def non_convex_v1() -> Claim:
     """Return that SFL-V1 converges at O(1/T) in the paper's metric."""
     updates = k.Participants.UPDATES
-    one = entry(
+    return entry(
         "rate/non_convex/sfl-v1",
         "Sec. 3.3",
         "SFL-V1 converges at O(1/T) on non-convex objectives, in the paper's metric, "
@@ -299,10 +297,7 @@ def non_convex_v1() -> Claim:
             summable_v1("3.8", s.run(k.Kind.V1, who=updates)),
         ),
         "thm-3.6/non_convex thm-3.8/non_convex",
-    )
-    return replace(
-        one,
-        scope="for tau_server = tau; the theorems hold for any two numbers of "
+        "for tau_server = tau; the theorems hold for any two numbers of "
         "steps, where clients are drawn for aggregated updates",
     )
 

@@ -7,7 +7,6 @@ visited first, so a round makes :math:`(1-\eta)^2x_s+\eta^2` of :math:`x_s`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -185,9 +184,6 @@ NOBODY = entry(
         whole(),
     ),
     "thm-3.7/general_convex",
-)
-NOBODY = replace(
-    NOBODY,
     scope="for a = (9/10, 1/10), S = 1, one local step, G^2 = 4 on -1 <= x_s <= 1, "
     "where the run stays; the theorem's entry decides the reading 'for every admitted "
     "rate'",

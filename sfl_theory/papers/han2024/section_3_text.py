@@ -308,26 +308,24 @@ def from_horizon() -> Part:
     return proved(equal(left, right), theorem, words, reading)
 
 
-RATES_OF_TAU = replace(
-    entry(
-        "learning-rate/tau",
-        "Sec. 3.3",
-        "One should use a smaller learning rate when tau increases: what is admitted "
-        "at tau + d is admitted at tau, for tau >= tau_server and for tau_server = "
-        "tau; the strongly convex rates fall.",
-        (
-            strong_rate(),
-            *(
-                part
-                for number in NUMBERS
-                for case in (GENERAL, NON)
-                for part in smaller_rates(number, case, LONGER_CLIENT)
-            ),
-            *smaller_rates("3.6", NON, one_period(Data())),
-            *smaller_rates("3.8", NON, one_period(Data())),
+RATES_OF_TAU = entry(
+    "learning-rate/tau",
+    "Sec. 3.3",
+    "One should use a smaller learning rate when tau increases: what is admitted "
+    "at tau + d is admitted at tau, for tau >= tau_server and for tau_server = "
+    "tau; the strongly convex rates fall.",
+    (
+        strong_rate(),
+        *(
+            part
+            for number in NUMBERS
+            for case in (GENERAL, NON)
+            for part in smaller_rates(number, case, LONGER_CLIENT)
         ),
-        "",
+        *smaller_rates("3.6", NON, one_period(Data())),
+        *smaller_rates("3.8", NON, one_period(Data())),
     ),
+    "",
     scope="for tau >= tau_server and tau_server = tau. For tau < tau_server and fixed "
     "tau_server the second cap of (13) and (19), tau/(8 S N tau_server^2 sum a_n^2), "
     "grows with tau, and the printed client rate of the strongly convex case does not "

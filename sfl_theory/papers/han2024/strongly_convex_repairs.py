@@ -11,23 +11,23 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Says, proved, repaired, says
+from sfl_theory.claims import Part, Says, meeting, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
-from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
-from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2, tau
+from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, sigma2, tau
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d
 from sfl_theory.proofs import strongly_convex, value_recursion, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
-from sfl_theory.proofs.export import IDENTITY, ModelData, Vector, witness
+from sfl_theory.proofs.export import ModelData, Vector
 from sfl_theory.proofs.local_steps import t
 from sfl_theory.proofs.value_recursion import OwnRates
 from sfl_theory.proofs.weighted_rounds import Weighted
+from sfl_theory.proofs.witness import IDENTITY
 from sfl_theory.written import Assumed, Number, Run
 
 S_REPAIRED = s.steep
@@ -164,9 +164,7 @@ def example(one: Algorithm, what: Says) -> ModelData:
     Drawn clients stay in its box; with a side that makes more steps than one, that
     side's block rests and the other one moves.
     """
-    model = witness(what.statement("witness"))
-    if (s_ := w.variable(excess)) in model.numbers:
-        model = replace(model, numbers=model.numbers | {s_: Fraction(3)})
+    model = meeting(what, s=3)()
     if one.longer is None or not printed.partial(one.number):
         return model
 
@@ -253,58 +251,33 @@ RECURSION = (
 IMPLIED = f"{RECURSION} Every term of (11) is larger."
 
 
-def own_rates(longer: k.Side) -> tuple[Part, Line]:
-    """Return (11), then the sharper rate, for any periods and each side's own rate."""
+def own_rates(longer: k.Side) -> Line:
+    """Return the sharper rate for any periods and each side's own rate."""
     steps = dict(PRINTED_STEPS)
     (low,) = (number for side, number in steps.items() if side is not longer)
     steps[longer] = w.called(low + d, steps[longer].tex)
     client, server = steps[k.Side.CLIENT], steps[k.Side.SERVER]
-    r, p = run(k.Kind.V1, client, server), OwnRates(longer)
-    both = 1 / client + 1 / server
-    return (
+    r = run(k.Kind.V1, client, server)
+    return Line(
+        Algorithm("3.6", longer),
+        r,
         proved(
-            as_printed("3.6", r),
-            partial(value_recursion.printed, p),
-            IMPLIED,
+            sharper(r, 1 / client + 1 / server, Fraction(32)),
+            partial(value_recursion.last, OwnRates(longer)),
+            RECURSION,
             LONGER[longer],
         ),
-        Line(
-            Algorithm("3.6", longer),
-            r,
-            proved(
-                sharper(r, both, Fraction(32)),
-                partial(value_recursion.last, p),
-                RECURSION,
-                LONGER[longer],
-            ),
-        ),
     )
 
 
-(CLIENT_PRINTED, CLIENT_SHARPER), (SERVER_PRINTED, SERVER_SHARPER) = map(
-    own_rates, (k.Side.CLIENT, k.Side.SERVER)
-)
-
-
-def drawn_model(order: tuple[tuple[int, int], ...] = ()) -> ModelData:
-    """Return two clients, one drawn three times out of four, that stay in a box."""
-    law = coin(0, "1/2")
-    return federation(
-        [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
-        ("1/2", "1/2"),
-        noise=(law, law),
-        participation=(1, "3/4"),
-        order=order,
-        rounds=1,
-        numbers={mu: 1, excess: 0, s.tau: 1, T: 1, G2: 4},
-        families={"sigma2": ("1/4", "1/4")},
-        best={f: (0, 0)},
-        box=((-1, 1), (-1, 1)),
-    )
+CLIENT_SHARPER, SERVER_SHARPER = map(own_rates, (k.Side.CLIENT, k.Side.SERVER))
 
 
 UPDATES = k.Participants.UPDATES
 DRAWN = run(k.Kind.V1, TAU, TAU, UPDATES)
+SHARPER_DRAWN = sharper(DRAWN, 1 / TAU, Fraction(16, 3), more)
+PRINTED_DRAWN = as_printed("3.8", DRAWN)
+PRINTED_VISITS = as_printed("3.9", run(k.Kind.V2, TAU, TAU, UPDATES), *EQUAL)
 LAST_MODEL: dict[str, dict[str, Line]] = {
     "3.6": {
         "last_model": Line(
@@ -334,11 +307,11 @@ LAST_MODEL: dict[str, dict[str, Line]] = {
             Algorithm("3.8"),
             DRAWN,
             proved(
-                sharper(DRAWN, 1 / TAU, Fraction(16, 3), more),
+                SHARPER_DRAWN,
                 lambda: after(strongly_convex.rate(k.Kind.V1, UPDATES)),
                 RECURSION,
                 r"$\tau=\tilde\tau$, updates aggregated",
-                model=drawn_model,
+                model=meeting(SHARPER_DRAWN, s=3),
             ),
         )
     },
@@ -352,8 +325,6 @@ THEOREM_36 = repaired(
         IMPLIED,
         r"$\tau=\tilde\tau$, where the printed rates are each side's own",
     ),
-    CLIENT_PRINTED,
-    SERVER_PRINTED,
     LAST_MODEL["3.6"]["last_model"].part,
     CLIENT_SHARPER.part,
     SERVER_SHARPER.part,
@@ -376,26 +347,26 @@ THEOREM_37 = repaired(
 THEOREM_38 = repaired(
     "equal periods",
     proved(
-        as_printed("3.8", DRAWN),
+        PRINTED_DRAWN,
         lambda: after(strongly_convex.printed(UPDATES)),
         f"{IMPLIED} The draws add at most "
         r"$\frac S2(\eta\tau)^2\sum_na_n^2(\frac1{q_n}-1)G^2$ to a round.",
         r"$\tau=\tilde\tau$, updates aggregated",
-        model=drawn_model,
+        model=meeting(PRINTED_DRAWN, s=3),
     ),
     LAST_MODEL["3.8"]["last_model"].part,
 )
 THEOREM_39 = repaired(
     "equal weights",
     proved(
-        as_printed("3.9", run(k.Kind.V2, TAU, TAU, UPDATES), *EQUAL),
+        PRINTED_VISITS,
         partial(visits_convex.printed, UPDATES),
         r"As for (14), given the draws. With $J_n=I_n/q_n$ a round moves $x_s$ "
         r"by at most $(\eta\tau)^2G^2\,\mathbb E(\sum J_n)^2$ in mean square, "
         r"so the recursion needs no small rate; it is used from "
         r"$\gamma+t\ge4\kappa\sum1/q_n$ on.",
         "updates aggregated",
-        model=lambda: drawn_model(((0, 0), (1, 0))),
+        model=meeting(PRINTED_VISITS, s=3),
     ),
 )
 REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38, "3.9": THEOREM_39}

@@ -5,7 +5,7 @@ numbers of steps the squared distance to a minimiser may grow from round to roun
 it grows by in all stands in the bound.
 
 Each stands under the name that the library's bounds have: "repaired", "sharper",
-"equal_periods", "any_periods". What changes:
+"any_periods". What changes:
 
 - SFL-V1: each side's rate is divided by its own number of steps, :math:`\eta_b\tau_b`
   is the same for both; where the numbers are unequal, a statement has two parts, by
@@ -58,7 +58,7 @@ def mean_gap(one: Algorithm) -> Says:
     right: w.Terms = {
         "initial distance": w.norm2(r.x(0) - f.best) / (2 * tau * T),
         "gradient noise": times(tau, c1) * G2 / (2 * T) * squares,
-        "client drift": times(s.S, cd) * tau**2 * G2 / T * cubes,
+        "client drift": times(s.S, cd) * tau**2 * G2 / (2 * T) * cubes,
     }
     left = rounds(eta() * f.gap(r.x(t))) / T
     return says(left, right, *one.assumed(r, s.S, 0))
@@ -67,8 +67,7 @@ def mean_gap(one: Algorithm) -> Says:
 BY_SUM = (
     r"$\langle\nabla F_n(p),x-x^*\rangle\ge F_n(x)-F_n(x^*)-\frac S2\|p-x\|^2$ gives "
     r"$\|x^{t+1}-x^*\|^2\le\|x^t-x^*\|^2-2\theta(f(x^t)-f^*)+c_1\theta^2G^2"
-    r"+Sc_d\theta^3G^2$, $\theta=\eta^t\tau$; summed over rounds, where half of the "
-    r"drift is left over."
+    r"+Sc_d\theta^3G^2$, $\theta=\eta^t\tau$; summed over rounds."
 )
 EVERY_RATE = "for every learning rate; the condition of the theorem is not needed"
 
@@ -327,19 +326,17 @@ def strongly_convex(number: str) -> strong.Named:
     equal = Algorithm(number)
     by_level = BY_CASES if number == "3.9" else BY_LEVEL
     extra = {"3.7": AT_START, "3.9": AT_MODELS}.get(number, "")
-    shape = (line(equal, printed_shape, larger, BY_RATE),)
     found: strong.Named = {
         "sharper": (line(equal, without_distance, to_level, by_level, extra),)
     }
     if printed.shared(number):
-        return {"repaired": shape} | found
+        return {"repaired": (line(equal, printed_shape, larger, BY_RATE),)} | found
     both = strong.orders(number)
     return {
         "repaired": tuple(line(one, as_printed, larger, BY_RATE) for one in both),
         "any_periods": tuple(
             line(one, without_distance, to_level, BY_LEVEL) for one in both
         ),
-        "equal_periods": shape,
         **found,
     }
 

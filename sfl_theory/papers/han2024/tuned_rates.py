@@ -13,18 +13,16 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, says
+from sfl_theory.claims import Claim, Kind, Part, Proof, meeting, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, f, m, n, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, times
 from sfl_theory.proofs import weighted_rounds
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.written import Number
 
@@ -57,32 +55,8 @@ def mean_gap(number: str, second: Number) -> Part:
         ),
         *(each.called("the rate") for each in w.equals(rate * tau * level, way)),
     )
-    model = partial(example, number, second is NOISE)
+    model = meeting(what, rate=Fraction(1, 10), level=10, way=1)
     return Part(what, Proof(partial(theorem, one, second), WORDS, model), one.reading)
-
-
-def example(number: str, noisy: bool) -> ModelData:
-    """Return two parabolas apart, one step; v = 10, r = 1.
-
-    Args:
-        number: of the theorem.
-        noisy: whether the statement has the noise's variance.
-
-    Returns:
-        The model.
-    """
-    return federation(
-        [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
-        ("1/2", "1/2"),
-        noise=[coin(0, "1/2")] * 2,
-        order=((1, 0), (0, 0)) if printed.shared(number) else (),
-        rounds=1,
-        numbers={S: 1, G2: 4, tau: 1, T: 1, rate: "1/10", level: 10, way: 1},
-        families={"sigma2": ("1/4", "1/4")} if noisy else {},
-        best={f: (0, 0)},
-        box=((-1, 1), (-1, 1)),
-        participation=(1, "1/2") if printed.partial(number) else (),
-    )
 
 
 def theorem(one: Algorithm, second: Number) -> Theorem:
@@ -104,20 +78,29 @@ WORDS = (
 )
 
 
+SCOPE = (
+    "for a constant rate chosen from G, which bounds round T too, the first distance "
+    "and T; no cube root is needed"
+)
+LEVEL_OF_12 = (
+    ". The second part has the level of (12), N sum a_n^2 (2 sigma_n^2 + G^2): v r is "
+    "sqrt 2 times its half root"
+)
+
+
 def claim(number: str) -> Claim:
     """Return the claim of a theorem."""
     own = times(G2, strong.SHARP_SECOND[number])
-    parts = [mean_gap(number, own)]
+    parts, scope = [mean_gap(number, own)], SCOPE
     if number == "3.6":
         parts.append(mean_gap(number, NOISE))
+        scope += LEVEL_OF_12
     return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex/tuned-rate",
         "not in the paper",
         "The mean gap of x^0 to x^T at the best constant rate.",
         *parts,
-        scope="for a constant rate chosen from G, the first distance and T; no cube "
-        "root is needed. The second part of 3.6 has the level of (12), "
-        "N sum a_n^2 (2 sigma_n^2 + G^2): v r is sqrt 2 times its half root",
+        scope=scope,
     )
 
 

@@ -16,13 +16,22 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Repair, Says, proved, repaired
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Part,
+    Proof,
+    Repair,
+    Says,
+    meeting,
+    proved,
+    repaired,
+)
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.papers.han2024 import blocks, setting
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
-from sfl_theory.papers.han2024.one_round import at_start
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, n, run, sigma2, tau
 from sfl_theory.proofs import block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
@@ -121,7 +130,7 @@ class TwoPeriods:
 
         def part(longer: Side) -> Part:
             what, p = says(longer), TwoPaces(longer, partial_)
-            proof = Proof(partial(theorem, p), words, at_start(what))
+            proof = Proof(partial(theorem, p), words, meeting(what, t=0))
             return Part(what, proof, "; ".join(filter(None, (LONGER[longer], reading))))
 
         return tuple(map(part, Side))

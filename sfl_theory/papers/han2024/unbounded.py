@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Says, proved, says
+from sfl_theory.claims import Claim, Kind, Says, meeting, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
@@ -29,15 +29,15 @@ from sfl_theory.kernel.terms import MEAN
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
-from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, example
-from sfl_theory.proofs import sharp_draws, sharp_rates
+from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
+from sfl_theory.proofs import derived, sharp_draws, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
 from sfl_theory.proofs.sharp_rounds import Sharp
 from sfl_theory.written import Assumed, Number, Run
 
 S = s.steep
-s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
+s_a2, sbar2 = (w.over_clients(n, one * sigma2()) for one in (a() ** 2, a()))
 inverse = w.inverse_chance(n)
 rho = w.over_clients(n, a() ** 2 * (inverse - 1))
 drawn = w.over_clients(n, a() ** 2 * inverse * sigma2())
@@ -248,7 +248,7 @@ def at_every_rate(one: Algorithm) -> Says:
 
 def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theorem:
     """Return a statement whose terms are larger; `spare` is by how much the first."""
-    lowest = rules.lowest(MEAN, r.x(0).value)
+    lowest = derived.lowest(MEAN, r.x(0).value)
     uses = [(theorem, ratio(1)), (lowest, w.number(spare).value)]
     return combine(*uses, target=what.right.value - what.left.value)
 
@@ -420,12 +420,12 @@ def line(number: str, bound: Bound) -> Line:
     one = Algorithm(number)
     what = bound.says(one)
     draws = "" if bound is EVERY_RATE else DRAWS.get(number, "")
-    theorem, model = partial(bound.prove, one, what), partial(example, one, what)
+    theorem = partial(bound.prove, one, what)
     told = "; ".join(filter(None, (one.reading, bound.rates)))
     return Line(
         one,
         bound.run(one),
-        proved(what, theorem, bound.words + draws, told, model=model),
+        proved(what, theorem, bound.words + draws, told, model=meeting(what, s=3)),
     )
 
 

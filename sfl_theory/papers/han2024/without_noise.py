@@ -8,16 +8,13 @@ statement here is met by both, up to constants.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, proved, says
+from sfl_theory.claims import Kind, Part, Says, meeting, proved, says
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.rules import Theorem
-from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.setting import G2, T, excess, f, mu, n
+from sfl_theory.papers.han2024.setting import G2, T, f, mu, n
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
     EQUAL_PERIODS,
     GAMMA,
@@ -28,7 +25,6 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     after,
 )
 from sfl_theory.proofs import near_gap, quiet_gap
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number, Run
 
 
@@ -89,31 +85,6 @@ def close() -> Says:
     return says(f.gap(r.x(T)), right, *assumed(r, S_Z))
 
 
-def model(slack: Number, value: int) -> ModelData:
-    """Return two parabolas that pull apart, one round of two steps.
-
-    Args:
-        slack: the parameter by which S is above mu.
-        value: its value.
-
-    Returns:
-        The model.
-    """
-    return federation(
-        [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
-        ("1/2", "1/2"),
-        rounds=1,
-        numbers={mu: 1, slack: value, s.tau: 2, T: 1, G2: 4},
-        best={f: (0, 0)},
-        box=((-1, 1), (-1, 1)),
-    )
-
-
-def derived() -> Theorem:
-    """Return the proof for T rounds."""
-    return after(quiet_gap.rate())
-
-
 WORDS = (
     r"Beside round t stands round t + 1, its steps rescaled to the rate of round t. A "
     r"local step of both shrinks their distance by $1-\mu\eta^t$, up to the change of "
@@ -123,12 +94,13 @@ WORDS = (
     r"convexity at all points met give $f(x^{t+1})-f^*\le\frac{\|U_t\|^2}{2\mu}"
     r"+\frac S2(1+\frac{S\eta^t\tau}2)D$, D the mean squared way of the local points."
 )
+FIRST, NEAR = statement(), close()
 PART: Part = proved(
-    statement(),
-    derived,
+    FIRST,
+    lambda: after(quiet_gap.rate()),
     WORDS,
     r"$\tau=\tilde\tau$, no noise",
-    model=partial(model, excess, 0),
+    model=meeting(FIRST, Fraction(0), tau=2),
 )
 CLOSE_WORDS = (
     r"For $p$ a point met, $F_n(x)-F_n(x^*)\le\langle\nabla F_n(p),x-x^*\rangle"
@@ -140,11 +112,11 @@ CLOSE_WORDS = (
     r"enters $\|U_{t+1}\|^2$ by its square, times $\frac S2\eta^t$ a step."
 )
 CLOSE: Part = proved(
-    close(),
+    NEAR,
     lambda: after(near_gap.rate()),
     CLOSE_WORDS,
     r"$\tau=\tilde\tau$, no noise; $z=\sqrt{4S/\mu-3}-1$, so $S>\mu$",
-    model=partial(model, z, 1),
+    model=meeting(NEAR, Fraction(0), tau=2, z=1),
 )
 CLOSE_LINE = Line(Algorithm("3.6"), STEEPER, CLOSE)
 LINE = Line(Algorithm("3.6"), EQUAL_PERIODS, PART)

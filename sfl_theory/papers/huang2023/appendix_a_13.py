@@ -30,7 +30,7 @@ from sfl_theory.papers.huang2023.setting import (
     run,
     t,
 )
-from sfl_theory.proofs import minibatch
+from sfl_theory.proofs import derived, minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.local_steps import Round, centred
@@ -427,7 +427,7 @@ def second_moment() -> Theorem:
     from_mean = majorant_of_mean(S.value, x, below)
     return combine(
         (from_mean, 2 * S.value),
-        (rules.lowest(F.value, below), 2 * S.value),
+        (derived.lowest(F.value, below), 2 * S.value),
         rules.blocks(g, g),
         minibatch.fresh_noise(r_, SERVER),
         (centred(r_, SERVER, own, 1, p().value), -2),

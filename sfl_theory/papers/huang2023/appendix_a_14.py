@@ -29,7 +29,7 @@ from sfl_theory.papers.huang2023.appendix_a_13 import (
 )
 from sfl_theory.papers.huang2023.section_3_rates import NOISY_HALF, ONE_STEP, SERVER, r
 from sfl_theory.papers.huang2023.setting import R2, F, N, S, T, away, eta, gamma, i, mu
-from sfl_theory.proofs import minibatch
+from sfl_theory.proofs import derived, minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine, steps, sum_over
@@ -66,7 +66,7 @@ def unrolled() -> Theorem:
     one = combine((step, x * (x - 1)), target=growth.value)
     whole = combine(
         sum_over(one, steps(T.value), w.variable(i)),
-        rules.telescope(w.variable(i), grown(i).value, T.value),
+        derived.telescope(w.variable(i), grown(i).value, T.value),
     )
     low, end = gamma.value, (gamma + T).value
     share = 1 / ((end - 1) * (end - 2))
@@ -322,7 +322,7 @@ EQ_15_SIGN = Kind.EQUATION(
         proved(
             says(-(eta() * (F(s.mixed(s.best, point)) - F(s.best))), 0, s.minimum()),
             lambda: combine((
-                rules.lowest(F.value, s.mixed(s.best, point).value),
+                derived.lowest(F.value, s.mixed(s.best, point).value),
                 eta().value,
             )),
             r"$w^*$ minimises F.",

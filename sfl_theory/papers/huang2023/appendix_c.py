@@ -12,7 +12,7 @@ from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_13 import COUPLED
 from sfl_theory.papers.huang2023.section_3_rates import CLIENT
 from sfl_theory.papers.huang2023.setting import E, F, S, best, f, j, mean, mu, n, p, t
-from sfl_theory.proofs import minibatch
+from sfl_theory.proofs import derived, minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.written import ATOM, Assumed, Form, Name, Number, Vector, Written
@@ -69,7 +69,7 @@ def at_rate(theorem: Theorem) -> Theorem:
 def cross(direction: Vector, noise: Vector) -> Theorem:
     """Return that the mean noise is orthogonal to what is fixed before it."""
     u = direction.value
-    each = rules.unbiased(many.split, n, t.value, j.value, u)
+    each = derived.unbiased(many.split, n, t.value, j.value, u)
     own = noise.value * p().value
     return combine(
         rules.linear(CLIENTS, n, own, u), sum_over(each, CLIENTS, n, p().value)
@@ -211,7 +211,7 @@ BLOCK_OFF = block(local) - block(best)
 def convex_block() -> Theorem:
     """Return strong convexity of one loss along the client block."""
     x, y = local.value, AT_BEST.value
-    convex = rules.convex(loss.value, mu.value, x, y)
+    convex = derived.convex(loss.value, mu.value, x, y)
     by = -BLOCK_OFF.value
     return minibatch.along_block(convex, loss.value, mu.value, x, y, by)
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, proved, says
+from sfl_theory.claims import Claim, Kind, Part, Says, meeting, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
-from sfl_theory.models.federation import Numbers, coin, federation, parabola
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.setting import E, F, M, S, T, away, gamma, j, mu, p, t
 from sfl_theory.proofs import minibatch_speedup as proofs
@@ -30,7 +28,6 @@ from sfl_theory.written import Assumed, Form, Number
 
 K = E * M
 GAP = "gap"
-Entries = tuple[int | str, int | str]
 Measured = Side | str
 """A block's squared distance, or the gap."""
 
@@ -105,21 +102,12 @@ def _measured(what: Measured) -> tuple[Form, Number | int, Callable[[], Theorem]
     )
 
 
-def two_clients(centre: Entries, noise: Entries, more: Numbers) -> ModelData:
-    """Return two clients with opposed centres, noise in one block, two steps."""
-    return federation(
-        [parabola(1, centre), parabola(1, [-Fraction(z) for z in centre])],
-        ("1/2", "1/2"),
-        noise=[coin(*noise)] * 2,
-        rounds=1,
-        numbers={mu: 1, S: 1, s.above_7: 0, E: 1, M: 2, T: 1, **more},
-        families={"sigma2": ("1/4", "1/4")},
-        rates={"u": k.Rate(1 / (7 + k.symbol(k.ROUND)))},
-        best={F: (0, 0)},
-    )
+def example(what: Says, **more: int) -> Callable[[], ModelData]:
+    """Return the standard model for two steps in a round, and other parameters."""
+    rates = {"u": k.Rate(1 / (7 + k.symbol(k.ROUND)))}
+    return meeting(what, Fraction(1, 2), rates, batches=2, **more)
 
 
-example = partial(two_clients, (0, "1/2"), ("1/2", 0), {s.delta2: "1/4"})
 BY_POTENTIAL = (
     r"With $\Delta=E\|\bar w^i-w^*\|^2$, $D=\sum_np_nE\|w_n^i-\bar w^i\|^2$, K = EM, "
     r"$x=\gamma+i$ and r steps of the round left: "
@@ -147,7 +135,7 @@ def _part(what: Measured) -> Part:
         return combine(near(), (with_steps(proofs.distance()), share))
 
     said = says(left, found, *ASSUMED)
-    return proved(said, theorem, BY_POTENTIAL, WITHOUT_4, model=example)
+    return proved(said, theorem, BY_POTENTIAL, WITHOUT_4, model=example(said))
 
 
 def _gap() -> Part:
@@ -157,7 +145,7 @@ def _gap() -> Part:
         lambda: with_steps(proofs.gap_after()),
         BY_VALUE,
         WITHOUT_4,
-        model=example,
+        model=example(said),
     )
 
 
@@ -176,13 +164,15 @@ STATEMENTS: dict[Measured, tuple[str, str]] = {
     Side.CLIENT: ("prop-2", "The distance of the client block"),
     GAP: ("thm-1", "The gap"),
 }
+BY = {"first_gap": " from the first gap"}
 SCOPE = "for the printed rates of steps, any number of local steps, everyone takes part"
 CLAIMS = tuple(
     Claim(
         f"huang2023/{STATEMENTS[what][0]}/{name.replace('_', '-')}",
         "not in the paper",
         Kind.PROPOSITION if isinstance(what, Side) else Kind.THEOREM,
-        f"{STATEMENTS[what][1]}, without Assumption 4: the noise is divided by N.",
+        f"{STATEMENTS[what][1]}{BY.get(name, '')}, without Assumption 4: the noise is "
+        "divided by N.",
         (part,),
         scope=SCOPE,
     )

@@ -13,6 +13,7 @@ from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_13 import inconsistent, two
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
 from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, away, best, i, mu, n, t
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
@@ -98,8 +99,8 @@ def confined() -> Theorem:
     return combine(
         rules.assume((w.form(R2) - w.norm2(stochastic)).value),
         (orthogonal, 2),
-        (rules.convex(loss.value, mu.value, at, low), 2 * mu.value),
-        (rules.convex(loss.value, mu.value, low, at), 2 * mu.value),
+        (derived.convex(loss.value, mu.value, at, low), 2 * mu.value),
+        (derived.convex(loss.value, mu.value, low, at), 2 * mu.value),
         (rules.stationary(loss.value, gap), 2 * mu.value),
         (noise_, 1),
         (g - gap * mu.value, 1),

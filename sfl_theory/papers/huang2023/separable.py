@@ -7,8 +7,6 @@ number of local steps are.
 
 from __future__ import annotations
 
-from functools import partial
-
 from sfl_theory import written as w
 from sfl_theory.claims import Kind, proved, says
 from sfl_theory.kernel.terms import Side
@@ -67,8 +65,6 @@ def distance() -> Form:
     return (first + w.as_form(noise)) / ((end - 1) * (end - 2) * (end - 3))
 
 
-example = partial(speedup.two_clients, ("1/2", "1/2"), (0, "1/2"))
-"""Two clients that differ in both blocks, noise in the server's."""
 WORDS = (
     r"With $z=[w_c^*;w_s^i]$ and $\Delta=E\|w_s^i-w_s^*\|^2$ the mean of the server's "
     r"gradients is $\nabla_sF(z)$, so $\Delta^{i+1}\le(1-\mu\eta(2-S\eta))\Delta^i+"
@@ -84,7 +80,14 @@ SIMPLY = (
     r"The same, with $v\ge(\gamma+1)\Delta^0$ and $v\ge\frac4{\mu^2}$ times the noise."
 )
 LEFT = away(run.x(T), SERVER)
-
+WHOLE = says(LEFT, distance(), *ASSUMED)
+SIMPLE = says(
+    LEFT,
+    v / end,
+    *ASSUMED,
+    w.at_most(4 / mu**2 * s.noise(), v),
+    w.at_most((gamma + 1) * away(run.x(0), SERVER), v),
+)
 
 SEPARABLE = Kind.PROPOSITION(
     "huang2023/prop-1/separable",
@@ -92,24 +95,18 @@ SEPARABLE = Kind.PROPOSITION(
     "The distance of the server block alone, where its gradients do not depend on the "
     "client's block.",
     proved(
-        says(LEFT, distance(), *ASSUMED),
+        WHOLE,
         lambda: speedup.with_steps(proofs.distance()),
         WORDS,
         READING,
-        model=partial(example, {}),
+        model=speedup.example(WHOLE),
     ),
     proved(
-        says(
-            LEFT,
-            v / end,
-            *ASSUMED,
-            w.at_most(4 / mu**2 * s.noise(), v),
-            w.at_most((gamma + 1) * away(run.x(0), SERVER), v),
-        ),
+        SIMPLE,
         lambda: speedup.with_steps(proofs.simple()),
         SIMPLY,
         READING,
-        model=partial(example, {v: 5}),
+        model=speedup.example(SIMPLE, v=5),
     ),
     scope="for the printed rates of steps, any number of local steps, everyone takes "
     "part; heterogeneity and drift do not enter. Where they depend on the client's "

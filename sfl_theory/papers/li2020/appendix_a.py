@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfl_theory import written as w
 from sfl_theory.claims import Kind, says
-from sfl_theory.papers.li2020 import one_step, rounds
+from sfl_theory.papers.li2020 import rounds
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.papers.li2020.setting import FAIR, E, L, best, d, eta, i, j, proved, v
 
@@ -33,7 +33,7 @@ LEMMA_1 = Kind.LEMMA(
             MADE,
             w.at_most(rate, 1 / (4 * L)).called("eta_s <= 1/(4L)"),
         ),
-        lambda: one_step.lemma_1(rounds.short_enough()),
+        rounds.lemma_1,
         r"The paper's steps. $-2\langle\bar w - w_k, \nabla F_k(w_k)\rangle \le "
         r"\frac{1}{\eta}\|\bar w - w_k\|^2 + \eta\|\nabla F_k(w_k)\|^2$, strong "
         r"convexity at $w_k$, $\|\nabla F_k\|^2 \le 2L(F_k - F_k^*)$; then "
@@ -56,7 +56,7 @@ LEMMA_2 = Kind.LEMMA(
             *FAIR,
             MADE,
         ),
-        one_step.lemma_2,
+        rounds.lemma_2,
         r"$\mathbb{E}\|\sum_k p_k \xi_k\|^2 = \sum_k p_k^2 \mathbb{E}\|\xi_k\|^2$ "
         "for independent samples.",
     ),
@@ -93,7 +93,7 @@ LEMMA_3 = Kind.LEMMA(
     ),
     proved(
         says(s.spread(), 4 * rate**2 * (E - 1) ** 2 * s.G2, SINCE, s.BOUNDED, MADE),
-        lambda: one_step.lemma_3(rounds.since()),
+        rounds.lemma_3,
         r"$\sum_k p_k\|\bar w - w_k\|^2 \le \sum_k p_k\|w_k - w^t\|^2$, and $w_k$ "
         r"has made $i \le E - 1$ steps from $w^t$: Cauchy-Schwarz, "
         r"$\eta_{s'} \le 2\eta_s$ and $\mathbb{E}\|g\|^2 \le G^2$.",

@@ -19,7 +19,7 @@ from sfl_theory.kernel.algebra import Ratio, Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.papers.li2020.setting import G2, E, F, L, R, delta2, kappa, mu, run
-from sfl_theory.proofs import counted_steps, local_speedup
+from sfl_theory.proofs import counted_steps, minibatch_speedup
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Written
@@ -28,6 +28,8 @@ gamma = s.wide
 Rates = tuple[k.RoundFamily, k.Rate]
 UPPER = w.every_client(s.k, w.majorised(w.local(s.k), L)).called("Assumption 1")
 LARGER = w.maximum(gamma, 8 * kappa, E)
+ASSUMED = (UPPER, s.CONVEX, *s.FAIR, s.VARIANCE, s.MINIMUM, *LARGER)
+"""Of both theorems."""
 RATES = counted_steps.Falling(k.Kind.V1, 2, 3, Fraction(1))
 
 
@@ -89,7 +91,10 @@ def by_heterogeneity() -> Theorem:
     own = k.Rate(mu.value / 2 * s.eta(Written(k.symbol(k.ROUND), "s") + 1).value)
     family = k.RoundFamily("u", Sort.POSITIVE)
     return theorem(
-        local_speedup.distance(), 2 + s.above_8.value, {8 * kappa: 2}, (family, own)
+        minibatch_speedup.distance(k.Kind.V1),
+        2 + s.above_8.value,
+        {8 * kappa: 2},
+        (family, own),
     )
 
 
@@ -111,14 +116,9 @@ LINEAR_SPEEDUP = Kind.THEOREM(
         says(
             F.gap(run.x(R)),
             right(E * R, bounded()),
-            UPPER,
-            s.CONVEX,
-            *s.FAIR,
-            s.VARIANCE,
+            *ASSUMED,
             s.BOUNDED,
-            s.MINIMUM,
             *s.rate_rule(gamma),
-            *LARGER,
         ),
         by_gradients,
         r"With $x=\gamma+s$, $\Delta=E\|\bar w-w^*\|^2$ and $D=\sum_kp_kE\|w_k-\bar "
@@ -144,14 +144,9 @@ NO_BOUNDED_GRADIENTS = Kind.THEOREM(
         says(
             F.gap(run.x(R)),
             right(E * R, apart()),
-            UPPER,
-            s.CONVEX,
-            *s.FAIR,
-            s.VARIANCE,
+            *ASSUMED,
             w.heterogeneity(delta2).called("gradients are near each other"),
-            s.MINIMUM,
             *steps_rule(),
-            *LARGER,
         ),
         by_heterogeneity,
         r"The same with D from step to step: with r steps of the round left, "

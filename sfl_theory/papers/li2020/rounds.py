@@ -12,18 +12,26 @@ from functools import cache
 from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2, weight
+from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2
 from sfl_theory.papers.li2020 import one_step as st
-from sfl_theory.papers.li2020.one_step import BEST, RUN, E, L, eta, gamma, k, mu, step
-from sfl_theory.proofs.counted_steps import at_step
-from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
+from sfl_theory.papers.li2020.one_step import WALK, of_paper
+from sfl_theory.proofs import derived
+from sfl_theory.proofs.counted_steps import EARLY, at_step, eta, rate
+from sfl_theory.proofs.foundations import smooth_mean, value_gap
+from sfl_theory.proofs.minibatch_stepwise import BEST, MADE, J, K, S, j, mu, now, t
+from sfl_theory.proofs.notation import combine, nat, of, positive, steps, sum_over
 
+gamma, RUN = positive("gamma"), WALK.run
 r, v, o = nat("r"), nat("v"), nat("o")
 d, e = of(nat("d")), of(nat("e"))
 
 
 # Rates ------------------------------------------------------------------------------
+
+
+def number(at: Ratio) -> Ratio:
+    """Return the paper's number of a step of round t."""
+    return K * now + at + 1
 
 
 def falls(s: Ratio) -> Ratio:
@@ -63,46 +71,49 @@ def below(s: Ratio) -> Ratio:
     return -above(s)
 
 
-SMOOTH = rules.assume(constant(gamma - 8 * L / mu))
-LONG = rules.assume(constant(gamma - E))
+SMOOTH = rules.assume(constant(gamma - 8 * S / mu))
+LONG = rules.assume(constant(gamma - K))
 
 
 def small(s: Ratio) -> Theorem:
     """Return ``eta_s <= 1/(4 L)``."""
     return combine(
-        (at_step(below, s), 1 / (8 * L)),
-        (SMOOTH, mu * eta(s) / (8 * L)),
-        target=constant(1 / (4 * L) - eta(s)),
+        (at_step(below, s), 1 / (8 * S)),
+        (SMOOTH, mu * eta(s) / (8 * S)),
+        target=constant(1 / (4 * S) - eta(s)),
     )
 
 
 def doubled() -> Theorem:
     """Return ``eta_j <= 2 eta_i`` for steps i, j < E of a round."""
-    s, early = st.number(step), st.number(of(st.j))
-    u = mu * (gamma + early)
+    u = mu * (gamma + number(EARLY))
     return combine(
-        (at_step(above, s), 1 / u),
-        (at_step(below, early), 1 / u),
-        (LONG, mu * eta(s) / u),
-        (st.MADE, mu * eta(s) / u),
-        target=constant(2 * eta(s) - eta(early)),
+        (at_step(above, number(J)), 1 / u),
+        (at_step(below, number(EARLY)), 1 / u),
+        (LONG, mu * rate(J) / u),
+        (MADE, mu * rate(J) / u),
+        target=constant(2 * rate(J) - rate(EARLY)),
     )
 
 
-def short_enough() -> Theorem:
-    """Return ``1 - 4 L eta >= 0`` as Lemma 1 assumes it, ``eta <= 1/(4 L)``."""
-    rate = eta(st.number(step))
-    return combine((rules.assume(constant(1 / (4 * L) - rate)), 4 * L))
+def lemma_1() -> Theorem:
+    """Return Lemma 1 for ``eta <= 1/(4 L)``."""
+    return of_paper(st.lemma_1())
 
 
-def since() -> Theorem:
-    """Return ``2 eta_i - eta_j >= 0`` as Lemma 3 assumes it."""
-    return rules.assume(constant(2 * eta(st.number(step)) - eta(st.number(of(st.j)))))
+def lemma_2() -> Theorem:
+    """Return Lemma 2."""
+    return of_paper(st.lemma_2())
+
+
+def lemma_3() -> Theorem:
+    """Return Lemma 3 for rates of which none since the round began is over twice."""
+    return of_paper(st.lemma_3(rules.assume(constant(2 * rate(J) - rate(EARLY)))))
 
 
 def rate_is_small() -> Theorem:
     """Return `small` of any step."""
-    return small(of(v) + 1)
+    return of_paper(small(of(v) + 1))
 
 
 def rate_falls() -> Theorem:
@@ -120,12 +131,13 @@ def rate_falls_slowly() -> Theorem:
     """Return ``eta_s <= 2 eta_{s+E}``."""
     s = of(v) + 1
     u = mu * (gamma + s)
-    return combine(
-        (at_step(above, s + E), 1 / u),
+    slow = combine(
+        (at_step(above, s + K), 1 / u),
         (at_step(below, s), 1 / u),
-        (LONG, mu * eta(s + E) / u),
-        target=constant(2 * eta(s + E) - eta(s)),
+        (LONG, mu * eta(s + K) / u),
+        target=constant(2 * eta(s + K) - eta(s)),
     )
+    return of_paper(slow)
 
 
 # Theorem 1 --------------------------------------------------------------------------
@@ -133,8 +145,7 @@ def rate_falls_slowly() -> Theorem:
 
 def noises() -> Lin:
     """Return ``B = sum_k p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2``."""
-    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
-    return constant(own) + st.heterogeneity() * (6 * L)
+    return constant(st.noises()) + st.heterogeneity() * (6 * S)
 
 
 @cache
@@ -143,25 +154,23 @@ def one_step() -> Theorem:
 
     Lemmas 1-3 times u (u - 1), where mu u eta = 2; ``D = ||wbar - w*||^2``.
     """
-    s = st.number(step)
-    u, rate = gamma + s, eta(s)
+    s, h = number(J), rate(J)
+    u = gamma + s
     low, high = at_step(above, s), at_step(below, s)
     size = u * (u - 1)
     less = combine(
-        (high, (mu * u * rate + 2) / mu**2), target=constant(4 / mu**2 - size * rate**2)
+        (high, (mu * u * h + 2) / mu**2), target=constant(4 / mu**2 - size * h**2)
     )
-    now_, after = st.model(step) - BEST, st.model(step + 1) - BEST
-    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
     return combine(
-        (st.lemma_1(combine((small(s), 4 * L))), size),
-        (st.lemma_2(), size * rate**2),
+        (rules.cut(st.lemma_1(), small(s)), size),
+        (st.lemma_2(), size * h**2),
         (st.lemma_3(doubled()), 2 * size),
-        (less, own),
-        (st.heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
-        (now_, (u - 1) * (mu * u * rate - 2)),
-        target=norm2(now_) * ((u - 1) * (u - 2))
+        (less, st.noises()),
+        (st.heterogeneous(), 6 * S * (4 / mu**2 - size * h**2)),
+        (WALK.middle(J) - BEST, (u - 1) * (mu * u * h - 2)),
+        target=WALK.distance(J) * ((u - 1) * (u - 2))
         + noises() * (4 / mu**2)
-        - norm2(after) * size,
+        - WALK.distance(J + 1) * size,
         signs=[low, less],
     )
 
@@ -174,53 +183,37 @@ def scaled(at: Ratio, u: Vec) -> Lin:
 @cache
 def within(upper: Ratio) -> Theorem:
     """Return what `upper` steps of a round do: `scaled` grows by 4 B/mu^2 a step."""
-    x, at = iterate(RUN, st.now), E * st.now
-    made = sum_over(one_step(), steps(upper), st.i)
-    ways = rules.telescope(st.i, scaled(at + step, st.model(step)), upper)
+    x, at = iterate(RUN, now), K * now
     size = (gamma + at) * (gamma + at - 1)
-    both = st.model(0) + x - 2 * BEST
     return combine(
-        made,
-        ways,
-        (st.starts(both), -size),
+        sum_over(one_step(), steps(upper), j),
+        derived.telescope(j, scaled(at + J, WALK.middle(J)), upper),
+        (WALK.start_of_mean(WALK.middle(0) + x - 2 * BEST), -size),
         target=scaled(at, x)
         + noises() * (4 * upper / mu**2)
-        - scaled(at + upper, st.model(upper)),
+        - scaled(at + upper, WALK.middle(upper)),
     )
 
 
 @cache
 def distance() -> Theorem:
     """Return the same after r whole rounds."""
-    first, x = iterate(RUN, 0), iterate(RUN, of(r))
-    later = iterate(RUN, st.now + 1)
-    at = E * (st.now + 1)
-    last = st.model(E)
-    one = combine(
-        within(E),
-        (st.ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
-    )
-    rounds = sum_over(one, steps(of(r)), st.t)
-    ways = rules.telescope(st.t, scaled(E * st.now, iterate(RUN, st.now)), of(r))
+    later, at = iterate(RUN, now + 1), K * (now + 1)
+    ends = WALK.ends(later + WALK.middle(K) - 2 * BEST)
+    one = combine(within(K), (ends, (gamma + at) * (gamma + at - 1)))
     return combine(
-        rounds,
-        ways,
-        target=scaled(ratio(0), first)
-        + noises() * (4 * E * of(r) / mu**2)
-        - scaled(E * of(r), x),
+        sum_over(one, steps(of(r)), t),
+        derived.telescope(t, scaled(K * now, iterate(RUN, now)), of(r)),
+        target=scaled(ratio(0), iterate(RUN, 0))
+        + noises() * (4 * K * of(r) / mu**2)
+        - scaled(K * of(r), iterate(RUN, of(r))),
     )
-
-
-def gap_by_distance(p: Vec) -> Theorem:
-    """Return ``F(p) - F* <= L/2 ||p - w*||^2``."""
-    flat = rules.stationary(MEAN, p - BEST)
-    return combine(smooth_mean(L, BEST, p), (flat, -1))
 
 
 def bound(made: Ratio) -> Lin:
     """Return ``kappa/(gamma + made) (2 B/mu + mu gamma/2 ||w_1 - w*||^2)``."""
     start = norm2(iterate(RUN, 0) - BEST) * (mu * gamma / 2)
-    return (noises() * (2 / mu) + start) * (L / mu / (gamma + made))
+    return (noises() * (2 / mu) + start) * (S / mu / (gamma + made))
 
 
 def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> Theorem:
@@ -228,15 +221,14 @@ def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> The
     by = made if by is None else by
     low, high = gamma + made - 1, gamma + made
     more = combine(LONG, target=constant(gamma - 1))
-    c = L / (2 * low * high)
+    c = S / (2 * low * high)
     rest = 4 / mu**2 * (low * high / (gamma + by) - made) * c
-    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
     spare = combine((more, 4 / mu**2 * c), target=constant(rest))
     return combine(
         (near, c),
-        gap_by_distance(p),
-        (spare, own),
-        (st.heterogeneous(), 6 * L * rest),
+        value_gap(S, p, smooth_mean),
+        (spare, st.noises()),
+        (st.heterogeneous(), 6 * S * rest),
         (iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1)),
         target=bound(by) - terms.value_of(MEAN, p) + terms.value_of(MEAN, BEST),
         signs=[spare],
@@ -248,14 +240,15 @@ def theorem_1(rounds: Ratio, sharp: bool = True) -> Theorem:
 
     Its T - 1 is the number of steps made (`sharp`), or one less.
     """
-    made = E * rounds
+    made = K * rounds
     near = rules.instantiate(distance(), ((r, rounds),), ())
-    return _bounded(near, iterate(RUN, rounds), made, made if sharp else made - 1)
+    whole = _bounded(near, iterate(RUN, rounds), made, made if sharp else made - 1)
+    return of_paper(whole)
 
 
 def theorem_1_within(rounds: Ratio, steps_: Ratio) -> Theorem:
     """Return Theorem 1 after whole rounds and steps of the next one, at least one."""
     before = rules.instantiate(distance(), ((r, rounds),), ())
-    last = rules.instantiate(within(steps_), ((st.t, rounds),), ())
-    mean_ = terms.vec_at(st.model(steps_), {st.t: rounds})
-    return _bounded(combine(before, last), mean_, E * rounds + steps_)
+    last = rules.instantiate(within(steps_), ((t, rounds),), ())
+    mean_ = terms.vec_at(WALK.middle(steps_), {t: rounds})
+    return of_paper(_bounded(combine(before, last), mean_, K * rounds + steps_))

@@ -96,12 +96,47 @@ def stochastic(run: Split, client: Client, step: object) -> k.Vec:
     return gradient(Local(client), p) + noise(run, client, now, step)
 
 
+SAYS: dict[str, Callable[..., tuple[h.Hypothesis, tuple[object, ...]]]] = {
+    "majorant": lambda F, S, p, q: (h.Majorised(F, S), (p, q)),
+    "lipschitz": lambda F, S, p, q: (h.Smooth(F, S), (p, q)),
+    "convex": lambda F, mu, p, q: (h.Convex(F, mu), (p, q)),
+    "lowest": lambda F, p: (h.Minimiser(F), (p,)),
+    "heterogeneity": lambda eps2, n, p: (h.Heterogeneity(eps2), (n, p)),
+    "variance": lambda run, s2, n, t, i: (h.Variance(run, n, s2), (t, i)),
+    "bounded_gradient": lambda run, G2, *at: (h.BoundedGradients(run, G2), at),
+}
+"""What the rule `given` says, by name."""
+
+
+def said(R: ModuleType, name: str, *args: object) -> object:
+    """Return what a hypothesis says."""
+    return R.given(*SAYS[name](*args))
+
+
+def called(
+    R: ModuleType, name: str, args: tuple[object, ...]
+) -> tuple[str, Callable[[], object]]:
+    """Return a call of a rule, or of a case of one, with its name."""
+    if name in SAYS:
+        return f"given {name}", lambda: said(R, name, *args)
+    if name in ("local_update", "resting"):
+        *first, w = args
+        name, rests = "local_update", name == "resting"
+        return name, lambda: R.local_update(*first, rests, w)
+    if name == "unbiased_after":
+        *first, m, j, u = args
+        return "unbiased after", lambda: R.unbiased(*first, u, ((m, j),))
+    if name == "unbiased":
+        return name, lambda: R.unbiased(*args, ())
+    return name, lambda: getattr(R, name)(*args)
+
+
 def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     """Return calls that a rule accepts, each with the rule's name."""
     out: list[tuple[str, Callable[[], object]]] = []
 
     def add(name: str, *args: object) -> None:
-        out.append((name, lambda: getattr(R, name)(*args)))
+        out.append(called(R, name, args))
 
     def later(name: str, make: Callable[[], object]) -> None:
         out.append((name, make))
@@ -112,7 +147,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later(
         "combine",
         lambda: R.combine(
-            ((R.smooth(F, S, x, y), c), (R.convex(F, mu, x, y), ONE)), (), None, ()
+            ((R.smooth(F, S, x, y), c), (said(R, "convex", F, mu, x, y), ONE)),
+            (),
+            None,
+            (),
         ),
     )
     later(
@@ -139,7 +177,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later(
         "sum_over",
         lambda: R.sum_over(
-            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            R.local_update(V1, n, now, of(i), Side.CLIENT, False, x),
             steps(tau + 2),
             i,
             ONE,
@@ -152,7 +190,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     )
 
     def low() -> object:
-        return R.lipschitz(F, S, x, y)
+        return said(R, "lipschitz", F, S, x, y)
 
     later(
         "instantiate",
@@ -182,7 +220,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later(
         "instantiate",
         lambda: R.instantiate(
-            R.convex(F, mu, x, y),
+            said(R, "convex", F, mu, x, y),
             ((Var("mu", Sort.NONNEGATIVE), S - 1),),
             (R.assume(constant(S - 1)),),
         ),
@@ -191,7 +229,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         later(
             "sum_over",
             lambda f=factor: R.sum_over(
-                R.lipschitz(Local(n), S, x, local_point(V1, n, now, of(i))),
+                said(R, "lipschitz", Local(n), S, x, local_point(V1, n, now, of(i))),
                 CLIENTS,
                 n,
                 f,
@@ -201,17 +239,19 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         later(
             "sum_over",
             lambda f=factor: R.sum_over(
-                R.variance(V1, s2, n, now, of(i)), CLIENTS, n, f, ()
+                said(R, "variance", V1, s2, n, now, of(i)), CLIENTS, n, f, ()
             ),
         )
     later(
         "sum_over",
-        lambda: R.sum_over(R.variance(V1, s2, n, now, of(i)), steps(tau), i, of(i), ()),
+        lambda: R.sum_over(
+            said(R, "variance", V1, s2, n, now, of(i)), steps(tau), i, of(i), ()
+        ),
     )
     later(
         "sum_over",
         lambda: R.sum_over(
-            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            R.local_update(V1, n, now, of(i), Side.CLIENT, False, x),
             steps(tau + 1),
             i,
             ONE,
@@ -283,11 +323,15 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("longer", i, local_point(V1, n, now, of(i)) - x, of(j), tau)
     add("split", i, norm2(local_point(V1, n, now, of(i))), tau, of(d))
     add("split", i, constant(of(i) ** 2), of(j), of(d) + 1)
-    add("telescope", i, norm2(local_point(V1, n, now, of(i))), tau)
-    add("telescope", t, value_of(MEAN, iterate(V1, now)), tau)
+    for upper in (ONE, tau):
+        add("split", i, norm2(local_point(V1, n, now, of(i))), upper, ONE)
+        add("split", t, value_of(MEAN, iterate(V1, now)), ONE, upper)
     add("blocks", x, y)
     add("blocks", gradient(Local(n), x), part(Side.CLIENT, y) + z)
     add("weight_below_one", n)
+    one = k.Numbered(1)
+    later("given variance", lambda: R.given(h.Variance(V1, one, S), (now, of(i))))
+    later("given convex", lambda: R.given(h.Convex(Local(one), mu), (x, y)))
     for function in (F, Local(n), MEAN):
         for p, q in ((x, y), (x, vec(Star(F))), (y, x * 2)):
             add("smooth", function, S, p, q)
@@ -354,10 +398,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     for side in Side:
         add("resting", V1, n, ZERO, tau + of(d), side, x)
         add("resting", V1, n, ZERO, tau + of(j), side, x)
-    for name in ("before_or_not", "not_both"):
-        add(name, m, of(j), n, of(i), now)
-        add(name, n, ZERO, m, ZERO, ZERO)
-        add(name, n, of(i), n, of(j), now)
+    for factor in (ZERO, ONE, -S):
+        add("ordered", m, of(j), n, of(i), now, factor)
+        add("ordered", n, ZERO, m, ZERO, ZERO, factor)
+        add("ordered", n, of(i), n, of(j), now, factor)
     far = norm2(local_point(V2, n, now, of(i)) - gradient(Local(m), x))
     lin = constant(weight(n) * of(i) * k.before(m, of(j), n, of(i), now))
     for outer, inner_one in (
@@ -370,9 +414,12 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         for form in (far * of(j), lin, far * weight(n) + lin):
             add("exchange", *outer, *inner_one, form)
     for run in WITH_DRAWS:
-        add("drawn", run, n, now)
-        for form in forms_of_draws(run):
-            add("expect", run, now, form)
+        for form in (constant(ONE), norm2(x), norm2(iterate(run, now + 1)) * S):
+            add("drawn", run, n, now, form)
+            add("drawn", run, n, now, form * draw(run, m, now))
+        for form in apart_from_draws(run):
+            add("expect", run, n, now, form)
+            add("expect_both", run, n, m, now, form)
         u = summed(
             CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now)
         )
@@ -433,26 +480,29 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
 
 def near(R: ModuleType, client: k.ClientIndex) -> object:
     """Return smoothness of one client's function."""
-    return R.instantiate(R.lipschitz(Local(n), S, x, y), ((n, client),), ())
+    return R.instantiate(said(R, "lipschitz", Local(n), S, x, y), ((n, client),), ())
 
 
 def multiplied(R: ModuleType, run: Split) -> object:
     """Multiply a theorem that holds given the draws by a draw."""
-    near = R.lipschitz(Local(n), S, iterate(run, now + 1), x)
+    near = said(R, "lipschitz", Local(n), S, iterate(run, now + 1), x)
     return R.combine(((near, draw(run, n, now)),), (), None, ())
 
 
 def below_one_over_q(R: ModuleType, run: Split) -> tuple[object, object]:
     """Return 1/q - J and the sign theorem that shows it."""
     inverse, J = 1 + symbol(k.Odds(n)), draw(run, n, now)
-    uses = ((R.drawn(run, n, now), 1 / inverse), (R.square(inverse - J), 1 / inverse))
+    uses = (
+        (R.drawn(run, n, now, constant(ONE)), 1 / inverse),
+        (R.square(inverse - J), 1 / inverse),
+    )
     exact = R.combine(uses, (), constant(inverse - J), ())
     return constant(inverse - J), (exact,)
 
 
 def summed_draws(R: ModuleType, run: Split) -> object:
     """Sum with draws as weights."""
-    near = R.lipschitz(Local(n), S, iterate(run, now + 1), x)
+    near = said(R, "lipschitz", Local(n), S, iterate(run, now + 1), x)
     return R.sum_over(near, CLIENTS, n, weight(n) * draw(run, n, now), ())
 
 
@@ -488,39 +538,61 @@ def clients_number(number: k.Ratio) -> k.Ratio:
     return summed(CLIENTS, n, constant(number)).coefficients[k.UNIT]
 
 
+def apart_from_draws(run: Split) -> list[k.Lin]:
+    """Return forms that do not depend on the draws of round t."""
+    gx, gm, gf = (gradient(f, iterate(run, now)) for f in (Local(n), Local(m), MEAN))
+    ahead = iterate(run, now + 1)
+    out = [
+        constant(S),
+        norm2(gx - gf),
+        inner(gx, gm) * (weight(m) * per_client("w", n)),
+        value_of(Local(m), iterate(run, now)) * S + constant(weight(n)),
+        summed(
+            CLIENTS, k.Client("l"), norm2(gradient(Local(k.Client("l")), x_of(run)))
+        ),
+        inner(gm, expected(run, now, ahead - gx * draw(run, n, now))),
+    ]
+    if run.kind is Kind.V1:
+        gp = gradient(Local(n), local_point(run, n, now, of(i)))
+        xi = summed(steps(tau), j, noise(run, m, now, of(j)))
+        out += [inner(gp + xi, xi) * weight(m), norm2(gp)]
+    return out
+
+
+def x_of(run: Split) -> k.Vec:
+    return iterate(run, now)
+
+
 def beside_the_draws(run: Split) -> list[k.Lin]:
-    """Return what `expect` has to refuse."""
+    """Return what `expect` and `expect_both` have to refuse."""
     J, K, a = draw(run, n, now), draw(run, m, now), weight(n)
     g = gradient(Local(n), iterate(run, now))
     some, V = summed(CLIENTS, n, g * J), clients_number(a * J)
     ahead = iterate(run, now + 1)
     out = [
-        constant(J * K),
-        constant(J * draw(run, n, now + 1)),
+        constant(J),
+        constant(K),
+        constant(draw(run, n, now + 1)),
         constant(draw(run, n, of(d))),
-        constant(J * draw(run, n, of(d))),
-        constant(J * V),
-        constant(V**3),
-        constant(J / (1 + J)),
-        norm2(ahead) * J,
-        value_of(MEAN, ahead) * J,
-        norm2(x) * J,
-        inner(some, ahead),
-        inner(some, x),
-        norm2(some) * J,
-        norm2(some) * V,
+        constant(V),
+        constant(1 / (1 + J)),
+        norm2(ahead),
+        value_of(MEAN, ahead),
+        norm2(x),
+        inner(some, iterate(run, now)),
+        inner(g, ahead),
+        inner(g, x),
+        norm2(some),
         norm2(gradient(MEAN, iterate(run, now) * J)),
-        inner(some, gradient(MEAN, iterate(run, now) * J)),
-        inner(some, expected(run, now + 1, ahead)),
-        summed(CLIENTS, n, norm2(ahead) * J),
-        summed(CLIENTS, m, norm2(some) * K),
-        norm2(summed(CLIENTS, m, summed(CLIENTS, n, g * J) * K)),
-        norm2(iterate(V1, now)) * J,
+        inner(g, expected(run, now + 1, ahead)),
+        summed(CLIENTS, k.Client("l"), norm2(ahead)),
+        norm2(iterate(V1, now)),
+        norm2(local_point(run, m, now + 1, ZERO)),
         summed(steps(tau), t, constant(draw(run, n, of(t)))),
     ]
     if run.kind is not Kind.V1:
         xi, p = noise(run, m, now, ZERO), local_point(run, n, now, ONE)
-        out += [norm2(xi) * J, norm2(gradient(Local(n), p)) * J, inner(some, p)]
+        out += [norm2(xi), norm2(gradient(Local(n), p)), inner(g, p)]
     return out
 
 
@@ -529,7 +601,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     out: list[tuple[str, Callable[[], object]]] = []
 
     def add(name: str, *args: object) -> None:
-        out.append((name, lambda: getattr(R, name)(*args)))
+        out.append(called(R, name, args))
 
     def later(name: str, make: Callable[[], object]) -> None:
         out.append((name, make))
@@ -558,6 +630,26 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         )
     later("cut", lambda: R.cut(R.assume(constant(S - 1)), R.assume(constant(S - 2))))
     later("cut", lambda: R.cut(R.assume(constant(S - 2)), R.assume(constant(S - 1))))
+    for one, about in (
+        (h.Smooth(F, S), (x,)),
+        (h.Smooth(F, S), (x, ONE)),
+        (h.Convex(F, mu), (x, y, z)),
+        (h.Minimiser(F), ()),
+        (h.Minimiser(F), (n,)),
+        (h.Heterogeneity(eps2), (x, n)),
+        (h.Variance(V1, n, S), (n, now, ZERO)),
+        (h.Variance(V1, n, S), (now,)),
+        (h.Variance(V1, n, S), (now, ratio(Q(1, 2)))),
+        (h.Variance(V1, n, S), (ratio(-1), ZERO)),
+        (h.BoundedGradients(V1, G2), (now, ZERO)),
+        (h.BoundedGradients(V1, G2), (n, now, S)),
+        (h.Unbiased(V1), ()),
+        (h.Independent(V1), (n, now, ZERO)),
+        (h.Participation(PARTIAL), (n, now)),
+        (h.Holds(constant(S)), (ONE,)),
+        (h.every(CLIENTS, m, h.Convex(Local(m), mu)), (x, y)),
+    ):
+        add("given", one, about)
     low_claim = -norm2(x) - constant(ONE)
     later(
         "induct",
@@ -663,8 +755,10 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         J = draw(run, n, now)
         add("unbiased", run, n, now, of(i), later_of(run) * J)
         for form in beside_the_draws(run):
-            add("expect", run, now, form)
-        add("expect", run, now + 1, norm2(iterate(run, now + 1)) * J)
+            add("expect", run, n, now, form)
+            add("expect_both", run, n, m, now, form)
+        add("expect_both", run, n, n, now, constant(ONE))
+        add("expect_both", run, n, n, now, value_of(MEAN, iterate(run, now)))
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
             add("tower", run, now, iterate(run, now + 1), w)
         add("tower", run, now, x, iterate(run, now) * J)
@@ -720,6 +814,8 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("unbiased", MINIBATCH, n, now, of(i), gradient(MEAN, ahead))
     for run in (V2, WEIGHTED):
         add("resting", run, n, now, tau, Side.SERVER, x)
+    for run in (V2, WEIGHTED, MINIBATCH):
+        add("resting", run, n, ZERO, tau + 1, Side.SERVER, x)
     return out
 
 
@@ -727,7 +823,7 @@ def averaged_times(
     R: ModuleType, run: Split, J: k.Ratio, summing: bool = False
 ) -> object:
     """Multiply E[J e] = E e by J once more."""
-    mean = R.expect(run, now, norm2(gradient(Local(n), iterate(run, now))) * J)
+    mean = R.expect(run, n, now, norm2(gradient(Local(n), iterate(run, now))))
     if summing:
         return R.sum_over(mean, CLIENTS, n, J, ())
     return R.combine(((mean, J),), (), None, ())
@@ -741,7 +837,7 @@ def tower_times(R: ModuleType, run: Split, J: k.Ratio) -> object:
 
 def averaged_sign(R: ModuleType, run: Split, J: k.Ratio) -> object:
     """Take J - 1, which is 0 on average, for a sign."""
-    mean = R.expect(run, now, constant(J))
+    mean = R.expect(run, n, now, constant(ONE))
     return R.combine((), ((iterate(run, now + 1), J - 1),), None, (mean,))
 
 

@@ -17,8 +17,8 @@ from sfl_theory.kernel.hypotheses import (
     every,
 )
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, joint_distance
 from sfl_theory.proofs import foundations as basics
-from sfl_theory.proofs import joint_distance
 from sfl_theory.proofs import joint_distance as general
 from sfl_theory.proofs import non_convex as both
 from sfl_theory.proofs import partial_visits as partly
@@ -69,7 +69,7 @@ def gradient_descent() -> Theorem:
     step = combine(
         rules.assume(energy(now)),
         (rules.smooth(basics.F, S, x, y), now + 1),
-        rules.convex(basics.F, zero, x, best),
+        derived.convex(basics.F, zero, x, best),
         (rules.descend(run, now, y - x), -S * (now + 1)),
         (rules.descend(run, now, x - best), -S),
         (y - x, now * S / 2),

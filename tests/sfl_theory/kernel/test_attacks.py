@@ -74,9 +74,10 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs import foundations, non_convex
-from sfl_theory.proofs.export import ModelData, Statement, document, witness
+from sfl_theory.proofs import derived, foundations, non_convex
+from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
+from sfl_theory.proofs.witness import witness
 
 pytestmark = pytest.mark.fast
 
@@ -220,7 +221,7 @@ def _() -> None:
     g = gradient(Local(n), x)
     big = summed(CLIENTS, n, norm2(gradient(Local(n), iterate(V1, now))) * weight(n))
     small = norm2(gradient(MEAN, iterate(V1, now)))
-    fall = R.telescope(t, big, tau)
+    fall = derived.telescope(t, big, tau)
     assert g
     combine(fall, target=summed(steps(tau), t, small))
 
@@ -254,19 +255,19 @@ def _() -> None:
 
 @attack("P7 the local update of gradient descent")
 def _() -> None:
-    R.local_update(GD, n, now, of(i), Side.CLIENT, x)
+    derived.local_update(GD, n, now, of(i), Side.CLIENT, x)
 
 
 @attack("P7 SFL-V1's drift for SFL-V2")
 def _() -> None:
-    lemma = R.local_update(V1, n, now, of(i), Side.SERVER, x)
+    lemma = derived.local_update(V1, n, now, of(i), Side.SERVER, x)
     away = part(Side.SERVER, local_point(V2, n, now, of(i)) - iterate(V2, now))
     claimed(lemma, inner(away, x), NOTHING)
 
 
 @attack("P7 heterogeneity for m = 1 and other weights")
 def _() -> None:
-    lemma = R.heterogeneity(eps2, n, x)
+    lemma = derived.heterogeneity(eps2, n, x)
     total = R.sum_over(lemma, CLIENTS, n, ONE, ())
     apart = norm2(gradient(Local(n), x) - gradient(MEAN, x))
     claimed(total, summed(CLIENTS, n, apart), constant(eps2), h.Heterogeneity(eps2))
@@ -413,7 +414,9 @@ def _() -> None:
 def _() -> None:
     false = R.assume(constant(-1 - of(t) * 0 - S * 0))
     moved = R.instantiate(
-        R.convex(F, mu, x, y), ((Var("mu", Sort.NONNEGATIVE), ratio(-1)),), (false,)
+        derived.convex(F, mu, x, y),
+        ((Var("mu", Sort.NONNEGATIVE), ratio(-1)),),
+        (false,),
     )
     claimed(moved, -moved.form, NOTHING, h.Convex(F, ratio(-1)))
 
@@ -432,29 +435,31 @@ def _() -> None:
 @attack("own: an equality loses its hypothesis in a sum")
 def _() -> None:
     u = gradient(Local(n), iterate(V1, now))
-    total = R.sum_over(R.unbiased(V1, n, now, of(i), u), CLIENTS, n, ratio(-1), ())
+    total = R.sum_over(
+        derived.unbiased(V1, n, now, of(i), u), CLIENTS, n, ratio(-1), ()
+    )
     claimed(total, total.form, NOTHING)
 
 
 @attack("own: an inequality used with a negative factor as an equality")
 def _() -> None:
-    low = R.lipschitz(F, S, x, y)
+    low = derived.lipschitz(F, S, x, y)
     R.sum_over(low, steps(tau), i, ratio(-1), ())
 
 
 @attack("own: noise against the local point after it")
 def _() -> None:
-    R.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i) + 1))
+    derived.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i) + 1))
 
 
 @attack("own: noise against another client's later visit in SFL-V2")
 def _() -> None:
-    R.unbiased(V2, n, now, of(i), local_point(V2, m, now, of(i)))
+    derived.unbiased(V2, n, now, of(i), local_point(V2, m, now, of(i)))
 
 
 @attack("own: a draw against the model that it made")
 def _() -> None:
-    R.expect(PARTIAL, now, inner(x, iterate(PARTIAL, now + 1)) * J)
+    R.expect(PARTIAL, n, now, inner(x, iterate(PARTIAL, now + 1)))
 
 
 @attack("own: a draw of a run in which everybody takes part")
@@ -472,12 +477,12 @@ FIXED = gradient(MEAN, iterate(PARTIAL, now))
 
 def mean_one(run: k.Split = PARTIAL, t0: Ratio = now) -> R.Theorem:
     """J - 1 = 0 on average."""
-    return R.expect(run, t0, constant(k.draw(run, n, t0)))
+    return R.expect(run, n, t0, ONE_FORM)
 
 
 @attack("draws: E J = 1 times J, so 1/q = 1")
 def _() -> None:
-    exact = R.drawn(PARTIAL, n, now)
+    exact = R.drawn(PARTIAL, n, now, ONE_FORM)
     combine((mean_one(), J), exact, (mean_one(), -1))
 
 
@@ -521,7 +526,7 @@ def _() -> None:
 
 @attack("draws: a parameter becomes a draw")
 def _() -> None:
-    low = R.convex(F, mu, x, y)
+    low = derived.convex(F, mu, x, y)
     R.instantiate(low, ((Var("mu", Sort.NONNEGATIVE), J),), ())
 
 
@@ -539,38 +544,63 @@ def _() -> None:
 
 @attack("draws: J_n J_m has mean 1, also for m = n")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(J * K))
+    R.expect(PARTIAL, n, now, constant(K))
 
 
 @attack("draws: two rounds that may be one")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(J * k.draw(PARTIAL, n, of(j))))
+    R.expect(PARTIAL, n, now, constant(k.draw(PARTIAL, n, of(j))))
 
 
 @attack("draws: one client's draw beside the sum of all")
 def _() -> None:
-    R.expect(PARTIAL, now, inner(summed(CLIENTS, n, AT_X * J), FIXED) * K)
+    R.expect(PARTIAL, m, now, inner(summed(CLIENTS, n, AT_X * J), FIXED))
+
+
+@attack("draws: two draws of one client, as if of two")
+def _() -> None:
+    R.expect_both(PARTIAL, n, n, now, ONE_FORM)
+
+
+@attack("draws: two draws beside a third one")
+def _() -> None:
+    R.expect_both(PARTIAL, n, m, now, constant(J))
+
+
+@attack("draws: two draws beside what they made")
+def _() -> None:
+    R.expect_both(PARTIAL, n, m, now, norm2(iterate(PARTIAL, now + 1)))
+
+
+@attack("draws: points of the next round do not know who takes part")
+def _() -> None:
+    R.expect(PARTIAL, n, now, norm2(local_point(PARTIAL, m, now + 1, ZERO)))
+
+
+@attack("draws: 1/q J = J^2 under no run with draws")
+def _() -> None:
+    R.drawn(V1, n, now, norm2(x))
 
 
 @attack("draws: a sum inside a sum of draws")
 def _() -> None:
     inside = summed(CLIENTS, n, AT_X * J)
-    R.expect(PARTIAL, now, summed(CLIENTS, m, inner(inside, FIXED) * K))
+    R.expect_both(PARTIAL, n, m, now, inner(inside, FIXED))
 
 
 @attack("draws: the mean of 1/(1 + J)")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(1 / (1 + J)))
+    R.expect(PARTIAL, n, now, constant(1 / (1 + J)))
 
 
 @attack("draws: a draw inside a function")
 def _() -> None:
-    R.expect(PARTIAL, now, value_of(MEAN, iterate(PARTIAL, now) * J))
+    R.expect(PARTIAL, n, now, value_of(MEAN, iterate(PARTIAL, now) * J))
 
 
 @attack("draws: a point that may know the draws")
 def _() -> None:
-    R.expect(PARTIAL, now, norm2(x) * J)
+    R.expect(PARTIAL, n, now, norm2(x))
 
 
 @attack("draws: what knows them comes in later through a point")
@@ -581,40 +611,42 @@ def _() -> None:
 @attack("draws: SFL-V2's local points do not know who takes part")
 def _() -> None:
     p = local_point(DRAWN, n, now, of(i))
-    R.expect(DRAWN, now, norm2(gradient(Local(n), p)) * k.draw(DRAWN, n, now))
+    R.expect(DRAWN, n, now, norm2(gradient(Local(n), p)))
 
 
 @attack("draws: SFL-V2's noise does not know who takes part")
 def _() -> None:
     xi = noise(DRAWN, n, now, of(i))
-    R.expect(DRAWN, now, norm2(xi) * k.draw(DRAWN, m, now))
+    R.expect(DRAWN, m, now, norm2(xi))
 
 
 @attack("draws: MiniBatch's local points do not know who takes part")
 def _() -> None:
     p = local_point(DRAWN_BATCH, n, now, of(i))
-    R.expect(DRAWN_BATCH, now, norm2(p) * k.draw(DRAWN_BATCH, m, now))
+    R.expect(DRAWN_BATCH, m, now, norm2(p))
 
 
 @attack("draws: another run does not know who takes part")
 def _() -> None:
-    R.expect(PARTIAL, now, norm2(iterate(AVERAGED, now)) * J)
+    R.expect(PARTIAL, n, now, norm2(iterate(AVERAGED, now)))
 
 
 @attack("draws: another run's draws have the same mean")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(k.draw(AVERAGED, n, now)))
+    R.expect(PARTIAL, n, now, constant(k.draw(AVERAGED, n, now)))
 
 
 @attack("draws: the average without the hypothesis")
 def _() -> None:
-    exact = R.expect(PARTIAL, now, norm2(summed(CLIENTS, n, AT_X * (J * weight(n)))))
+    exact = derived.expect(
+        PARTIAL, now, norm2(summed(CLIENTS, n, AT_X * (J * weight(n))))
+    )
     claimed(exact, exact.form * 0 - exact.form, NOTHING)
 
 
 @attack("draws: the average under the hypothesis on another run")
 def _() -> None:
-    mean = R.expect(PARTIAL, now, norm2(FIXED) * J)
+    mean = R.expect(PARTIAL, n, now, norm2(FIXED))
     kept = combine((mean, 0), (FIXED, 1))
     claimed(kept, NOTHING, kept.form, h.Participation(AVERAGED))
 
@@ -625,12 +657,12 @@ RANDOM = {
     "a draw inside a function": lambda: h.Holds(value_of(F, x * J)),
     "every client's restriction": lambda: h.every(CLIENTS, n, h.Holds(constant(1 - J))),
     "smoothness": lambda: R.smooth(F, J, x, y),
-    "a majorant": lambda: R.majorant(F, J, x, y),
-    "a Lipschitz constant": lambda: R.lipschitz(F, S + J, x, y),
-    "convexity": lambda: R.convex(F, J, x, y),
-    "heterogeneity": lambda: R.heterogeneity(J, n, x),
-    "a variance": lambda: R.variance(PARTIAL, J, n, now, ZERO),
-    "bounded gradients": lambda: R.bounded_gradient(PARTIAL, J, n, now, ZERO),
+    "a majorant": lambda: derived.majorant(F, J, x, y),
+    "a Lipschitz constant": lambda: derived.lipschitz(F, S + J, x, y),
+    "convexity": lambda: derived.convex(F, J, x, y),
+    "heterogeneity": lambda: derived.heterogeneity(J, n, x),
+    "a variance": lambda: derived.variance(PARTIAL, J, n, now, ZERO),
+    "bounded gradients": lambda: derived.bounded_gradient(PARTIAL, J, n, now, ZERO),
     "a rate": lambda: k.Rate(k.draw(PARTIAL, n, symbol(k.ROUND))),
     "a sum of draws as a rate": lambda: k.Rate(
         R.number_of(summed(CLIENTS, n, constant(J)))
@@ -727,18 +759,18 @@ def _() -> None:
 
 @attack("tower: noise against a later conditional expectation")
 def _() -> None:
-    R.unbiased(V1, n, now, of(i), k.expected(V1, now + 1, x))
+    derived.unbiased(V1, n, now, of(i), k.expected(V1, now + 1, x))
 
 
 @attack("tower: a conditional expectation of a later round beside the draws")
 def _() -> None:
     later = k.expected(PARTIAL, now + 1, FIXED * J)
-    R.expect(PARTIAL, now, inner(later, FIXED) * J)
+    R.expect(PARTIAL, n, now, inner(later, FIXED))
 
 
 @attack("draws: a claim that mentions a draw")
 def _() -> None:
-    lemma = R.drawn(PARTIAL, n, now)
+    lemma = R.drawn(PARTIAL, n, now, ONE_FORM)
     claimed(lemma, NOTHING, lemma.form)
 
 
@@ -755,19 +787,19 @@ def _() -> None:
 
 @attack("minibatch: the server of the visits before")
 def _() -> None:
-    lemma = R.local_update(MINIBATCH, n, now, of(i), Side.SERVER, x)
-    visited = R.local_update(WEIGHTED, n, now, of(i), Side.SERVER, x)
+    lemma = derived.local_update(MINIBATCH, n, now, of(i), Side.SERVER, x)
+    visited = derived.local_update(WEIGHTED, n, now, of(i), Side.SERVER, x)
     claimed(lemma, visited.form * 0 - visited.form, NOTHING, *lemma.hypotheses)
 
 
 @attack("minibatch: the server rests")
 def _() -> None:
-    R.resting(MINIBATCH, n, now, tau, Side.SERVER, x)
+    derived.resting(MINIBATCH, n, now, tau, Side.SERVER, x)
 
 
 @attack("minibatch: another client's noise of the same step")
 def _() -> None:
-    R.unbiased(MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))
+    derived.unbiased(MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))
 
 
 @attack("minibatch: two periods")
@@ -789,7 +821,7 @@ def _() -> None:
 
 @attack("own: the server of SFL-V2 rests")
 def _() -> None:
-    R.resting(WEIGHTED, n, now, tau, Side.SERVER, x)
+    derived.resting(WEIGHTED, n, now, tau, Side.SERVER, x)
 
 
 @attack("own: smooth used as convex")
@@ -813,13 +845,13 @@ def _() -> None:
 
 @attack("own: another run's variance")
 def _() -> None:
-    lemma = R.variance(V1, s2, n, now, ZERO)
+    lemma = derived.variance(V1, s2, n, now, ZERO)
     claimed(lemma, -lemma.form, NOTHING, h.Variance(PARTIAL, n, s2))
 
 
 @attack("own: a step that is never made")
 def _() -> None:
-    lemma = R.variance(V1, s2, n, now, of(j))
+    lemma = derived.variance(V1, s2, n, now, of(j))
     claimed(lemma, -lemma.form, NOTHING, h.Variance(V1, n, s2))
 
 
@@ -876,7 +908,7 @@ def whole_family(value: Ratio) -> Ratio:
 def _() -> None:
     last = whole_family(ONE) + 1
     earlier = summed(steps(2), i, noise(V1, n, ZERO, whole_family(of(i))))
-    zero = R.unbiased(V1, n, ZERO, last, earlier)
+    zero = derived.unbiased(V1, n, ZERO, last, earlier)
     seen = R.assume(inner(noise(V1, n, ZERO, last), earlier) - ONE_FORM)
     below = combine(seen, (zero, -1))
     claimed(below, ONE_FORM, NOTHING, *below.hypotheses)
@@ -885,7 +917,7 @@ def _() -> None:
 @attack("reading 1: iterates of rounds pick(0), pick(1)")
 def _() -> None:
     earlier = summed(steps(2), i, iterate(V1, whole_family(of(i))))
-    R.unbiased(V1, n, whole_family(ONE), ZERO, earlier)
+    derived.unbiased(V1, n, whole_family(ONE), ZERO, earlier)
 
 
 @attack("reading 1: counts for rounds")
@@ -906,7 +938,7 @@ def _() -> None:
         return symbol(Falling(k.natural(at)))
 
     earlier = summed(steps(2), i, noise(V1, n, ZERO, falling(of(i))))
-    R.unbiased(V1, n, ZERO, falling(1) + 1, earlier)
+    derived.unbiased(V1, n, ZERO, falling(1) + 1, earlier)
 
 
 @attack("reading 7: the argument of a rate in place of a parameter")
@@ -1037,7 +1069,7 @@ def _() -> None:
 @attack("reading 14: contradictory hypotheses are met by a model")
 def _() -> None:
     run, second = growing()
-    bounded = R.bounded_gradient(run, ONE, n, ratio(2), ZERO)
+    bounded = derived.bounded_gradient(run, ONE, n, ratio(2), ZERO)
     thm = R.sum_over(bounded, CLIENTS, n, weight(n), ())
     below = combine(thm, R.assume(second - ONE_FORM * 2 - of(t) * ONE_FORM))
     one_client = combine((below, number_of_clients() - 1))
@@ -1112,7 +1144,7 @@ def _() -> None:
 
 @attack("reading 4: which visit is first, proved without a run")
 def _() -> None:
-    lemma = R.before_or_not(n, ZERO, n, ONE, ZERO)
+    lemma = derived.before_or_not(n, ZERO, n, ONE, ZERO)
     claimed(lemma, NOTHING, lemma.form)
 
 

@@ -19,6 +19,7 @@ from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.models import Model, NoiseLaw, Shape
+from sfl_theory.proofs import derived
 
 N, V = k.Client("n"), k.Var("v", Sort.NATURAL)
 Y, PHI = k.Point("y"), k.NamedFunction("phi")
@@ -69,7 +70,7 @@ def test_fields_of_the_declared_types_are_taken() -> None:
 def test_a_model_names_the_minimiser_of_a_client_once() -> None:
     every = h.every(k.CLIENTS, N, h.Minimiser(k.Local(N)))
     first = k.Local(k.Numbered(0))
-    proved = R.specialise(R.lowest(first, k.vec(Y)), every, k.Numbered(0))
+    proved = R.specialise(derived.lowest(first, k.vec(Y)), every, k.Numbered(0))
     assert every in proved.hypotheses
     parabola = Shape(((Q(1),),), (Q(0),), ())
     once = Model(

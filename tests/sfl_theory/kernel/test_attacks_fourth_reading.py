@@ -35,6 +35,7 @@ from sfl_theory.kernel.terms import (
     summed,
     symbol,
 )
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import Statement, document, model_of
 from sfl_theory.proofs.notation import of, steps
 
@@ -163,10 +164,10 @@ def test_a_model_has_exact_numbers(changes: dict[str, object]) -> None:
 
 NESTED = summed(steps(of(i) + 1), j, noise(V1, n, now, of(j)))
 OTHERS: dict[str, Callable[[], object]] = {
-    "a bound step's largest value depends on an outer bound step": lambda: R.unbiased(
-        V1, n, now, of(d), summed(steps(of(d)), i, NESTED)
+    "a bound step's largest value depends on an outer bound step": lambda: (
+        derived.unbiased(V1, n, now, of(d), summed(steps(of(d)), i, NESTED))
     ),
-    "an inner range reaches the step by a product of bounds": lambda: R.unbiased(
+    "an inner range reaches the step by a product of bounds": lambda: derived.unbiased(
         V1,
         n,
         now,
@@ -175,10 +176,10 @@ OTHERS: dict[str, Callable[[], object]] = {
             steps(of(d)), i, summed(steps(of(i)), j, noise(V1, n, now, of(i) * of(j)))
         ),
     ),
-    "another client's point, by a sum over clients": lambda: R.unbiased(
+    "another client's point, by a sum over clients": lambda: derived.unbiased(
         V2, n, now, of(i), summed(CLIENTS, m, local_point(V2, m, now, of(i)))
     ),
-    "a conditional expectation given a later round": lambda: R.unbiased(
+    "a conditional expectation given a later round": lambda: derived.unbiased(
         MINIBATCH, n, now, of(i), k.expected(MINIBATCH, now + 1, x)
     ),
     "a mean given the past that is itself given more": lambda: R.tower(
@@ -218,7 +219,7 @@ def test_a_file_writes_exponents_as_positive_integers(power: object) -> None:
 
 def test_equal_clients_in_a_theorem_on_two() -> None:
     """What `unbiased_after` says of two clients holds of one that is both."""
-    thm = R.unbiased_after(V2, n, now, of(i), m, of(j), noise(V2, m, now, of(j)))
+    thm = derived.unbiased_after(V2, n, now, of(i), m, of(j), noise(V2, m, now, of(j)))
     one = R.instantiate(thm, ((m, n),), ())
     seen = Counter(verdict(one, seed) for seed in range(60))
     assert seen["true"] >= 3 and not seen["false"]

@@ -17,6 +17,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort, ratio
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import CLIENTS, constant, norm2, summed, weight
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, mean, number_of_clients, of, steps
 
@@ -109,7 +110,7 @@ def test_weights_that_are_too_large_have_no_model() -> None:
 
 
 def test_a_hypothesis_on_one_client_is_none_on_another() -> None:
-    one = R.instantiate(R.lipschitz(k.Local(n), S, x, x * 2), ((n, FIRST),), ())
+    one = R.instantiate(derived.lipschitz(k.Local(n), S, x, x * 2), ((n, FIRST),), ())
     assert claimed(one, -one.form, NOTHING, h.Smooth(k.Local(FIRST), S))
     with pytest.raises(Rejected, match="assumes more"):
         claimed(one, -one.form, NOTHING, h.Smooth(k.Local(SECOND), S))
@@ -122,10 +123,16 @@ def test_a_hypothesis_on_one_client_is_none_on_another() -> None:
 def test_draws_of_two_numbers_may_be_one_draw() -> None:
     J, K = (k.draw(PARTIAL, p, now) for p in (FIRST, SECOND))
     V = mean(n, weight(n) * k.draw(PARTIAL, n, now))
-    for number in (J * K, J * V, J * k.draw(PARTIAL, n, now)):
+    for number in (J * K, K, V, k.draw(PARTIAL, n, now)):
         with pytest.raises(Rejected):
-            R.expect(PARTIAL, now, constant(number))
-    unbroken(R.expect(PARTIAL, now, constant(J * S)))
+            R.expect(PARTIAL, n, now, constant(number))
+    own = R.expect(PARTIAL, n, now, constant(S))
+    unbroken(R.instantiate(own, ((n, FIRST),), ()))
+    pair = R.expect_both(
+        PARTIAL, n, m, now, k.value_of(k.Local(m), k.iterate(PARTIAL, now))
+    )
+    for client in (FIRST, SECOND, k.Numbered(7)):
+        unbroken(R.instantiate(pair, ((n, client),), ()))
 
 
 def test_a_model_gives_no_client_two_minimisers() -> None:
@@ -168,7 +175,7 @@ xi = k.noise(V2, m, now, of(j))
 
 
 def test_two_clients_may_be_made_one() -> None:
-    after = R.unbiased_after(V2, n, now, of(i), m, of(j), xi)
+    after = derived.unbiased_after(V2, n, now, of(i), m, of(j), xi)
     across = [
         R.unbiased_across(run, n, now, of(i), m, k.noise(run, m, now, of(i)))
         for run in (V1, MINIBATCH, V2, DRAWN_V2)
@@ -211,7 +218,7 @@ ACROSS = [
 def test_what_other_visits_may_change_is_refused(place: int) -> None:
     run, u = AFTER[place]
     with pytest.raises(Rejected):
-        R.unbiased_after(run, n, now, of(i), m, of(j), u)
+        derived.unbiased_after(run, n, now, of(i), m, of(j), u)
 
 
 @pytest.mark.parametrize("place", range(len(ACROSS)))
@@ -222,7 +229,7 @@ def test_what_the_client_itself_may_change_is_refused(place: int) -> None:
 
 
 def test_a_visit_that_is_not_made_comes_before_nothing() -> None:
-    after = R.unbiased_after(
+    after = derived.unbiased_after(
         V2, n, now, ZERO, m, tau, xi_at := k.noise(V2, m, now, tau)
     )
     assert h.Holds(constant(ratio(-1))) in after.hypotheses, xi_at

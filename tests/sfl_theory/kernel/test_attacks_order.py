@@ -16,6 +16,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, ratio
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import CLIENTS, constant, norm2, weight
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import Statement, document
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 
@@ -39,7 +40,7 @@ def test_half_of_all_pairs_of_visits_are_in_order() -> None:
         return form
 
     both = weight(n) * weight(m)
-    pairs = R.not_both(m, of(j), n, of(i), now)
+    pairs = derived.not_both(m, of(j), n, of(i), now)
     pairs = combine((pairs, both), target=constant(both * (1 - EARLIER - LATER)))
     for binder, v in reversed(every):
         pairs = sum_over(pairs, binder, v)
@@ -64,7 +65,7 @@ def test_half_of_all_pairs_of_visits_are_in_order() -> None:
 
 
 def test_a_client_that_is_both_and_a_step_that_is_both() -> None:
-    one = R.not_both(m, of(j), n, of(i), now)
+    one = derived.not_both(m, of(j), n, of(i), now)
     unbroken(R.instantiate(one, ((m, n),), ()))
     unbroken(R.instantiate(one, ((m, n), (j, of(i))), ()))
     unbroken(R.instantiate(one, ((m, k.Numbered(7)), (n, k.Numbered(8))), ()))
@@ -73,7 +74,7 @@ def test_a_client_that_is_both_and_a_step_that_is_both() -> None:
 def test_two_first_visits_have_no_model() -> None:
     """Assumed, they prove anything; the checker says that no model was named."""
     first = [R.assume(constant(one - 1)) for one in (EARLIER, LATER)]
-    false = combine(R.not_both(m, of(j), n, of(i), now), *first)
+    false = combine(derived.not_both(m, of(j), n, of(i), now), *first)
     assert not false.form + ONE_FORM
     assert len(false.hypotheses) == 2
     assert {verdict(false, seed) for seed in range(40)} <= {"vacuous", "skipped"}
@@ -83,7 +84,7 @@ def test_two_first_visits_have_no_model() -> None:
 
 def test_nothing_says_that_one_of_two_visits_is_first() -> None:
     """A visit is not before itself, and two may be one."""
-    one = R.not_both(m, of(j), n, of(i), now)
+    one = derived.not_both(m, of(j), n, of(i), now)
     assert not one.equal
     with pytest.raises(Rejected):
         combine((one, -1))
@@ -99,7 +100,7 @@ def test_nothing_says_that_one_of_two_visits_is_first() -> None:
 def test_a_visit_is_of_a_step(step: k.Ratio) -> None:
     for arguments in ((m, step, n, of(i), now), (m, of(j), n, of(i), step)):
         with pytest.raises(Rejected):
-            R.not_both(*arguments)
+            R.ordered(*arguments, ratio(1))
 
 
 DEPENDENT = [

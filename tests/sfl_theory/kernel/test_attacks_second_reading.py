@@ -65,6 +65,7 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, steps
 
@@ -113,7 +114,7 @@ def _() -> None:
 @attack("dimension 0: ||x - y||^2 <= 0 is proved, its contradictory hypotheses are met")
 def _() -> None:
     y = point("y")
-    up, down = R.majorant(F, ONE, x, y), R.convex(F, ONE * 2, x, y)
+    up, down = derived.majorant(F, ONE, x, y), derived.convex(F, ONE * 2, x, y)
     thm = combine((up, 2), (down, 2))
     statement = Statement("attack", thm.hypotheses, -thm.form, NOTHING)
     replay(document([(statement, thm)], (), {"attack": nowhere(points=POINTS)}))
@@ -147,7 +148,7 @@ def _() -> None:
 def _() -> None:
     own = natural(symbol(PerClient(ClientFamily("tau", Sort.COUNT), n)))
     run = k.Split(Kind.V1, EVERYONE, k.Pace(own, ETA), k.Pace(own, ETA))
-    first = R.variance(run, s2, n, now, ZERO)
+    first = derived.variance(run, s2, n, now, ZERO)
     every = R.sum_over(first, CLIENTS, n, weight(n), ())
     right = every.form + norm2_of_noise(run)
     claimed(every, right - every.form, right, *every.hypotheses)
@@ -170,14 +171,14 @@ def _() -> None:
 
 @attack("bounds 1: ||grad F_n - grad f||^2 <= eps2[n] bounds client m by eps2[n]")
 def _() -> None:
-    thm = R.heterogeneity(per_client("eps2", n), m, x)
+    thm = derived.heterogeneity(per_client("eps2", n), m, x)
     right = constant(per_client("eps2", n))
     claimed(thm, right - thm.form, right, *thm.hypotheses)
 
 
 @attack("bounds 2: the same for every client, n bound: the least eps2 bounds all")
 def _() -> None:
-    thm = R.heterogeneity(per_client("eps2", n), m, x)
+    thm = derived.heterogeneity(per_client("eps2", n), m, x)
     least = R.sum_over(thm, CLIENTS, n, weight(n), ())
     right = summed(CLIENTS, n, constant(per_client("eps2", n) * weight(n)))
     claimed(least, right - least.form, right, *least.hypotheses)
@@ -186,7 +187,7 @@ def _() -> None:
 @attack("bounds 3: second moment <= G2[n], used for client m")
 def _() -> None:
     run = run_of(Kind.V1)
-    thm = R.bounded_gradient(run, per_client("G2", n), m, now, ZERO)
+    thm = derived.bounded_gradient(run, per_client("G2", n), m, now, ZERO)
     right = constant(per_client("G2", n))
     claimed(thm, right - thm.form, right, *thm.hypotheses)
 
@@ -194,14 +195,14 @@ def _() -> None:
 @attack("bounds 4: second moment <= G(t), used in round s")
 def _() -> None:
     bound = symbol(PerRound(RoundFamily("G", Sort.NONNEGATIVE), natural(now)))
-    thm = R.bounded_gradient(run_of(Kind.V1), bound, n, of(nat("s")), ZERO)
+    thm = derived.bounded_gradient(run_of(Kind.V1), bound, n, of(nat("s")), ZERO)
     claimed(thm, constant(bound) - thm.form, constant(bound), *thm.hypotheses)
 
 
 @attack("bounds 5: variance of client n <= v(t), used in round s")
 def _() -> None:
     bound = symbol(PerRound(RoundFamily("v", Sort.NONNEGATIVE), natural(now)))
-    thm = R.variance(run_of(Kind.V1), bound, n, of(nat("s")), ZERO)
+    thm = derived.variance(run_of(Kind.V1), bound, n, of(nat("s")), ZERO)
     claimed(thm, constant(bound) - thm.form, constant(bound), *thm.hypotheses)
 
 

@@ -17,6 +17,7 @@ from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.terms import CLIENTS, constant, norm2, summed
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 
 ROOT = Path(__file__).parents[3]
@@ -46,16 +47,16 @@ CALLS: dict[str, Callable[[k.Ratio], R.Theorem]] = {
     "longer": lambda u: R.longer(i, here, u, u + 1),
     "split": lambda u: R.split(i, norm2(here) * (of(i) + 1), u, of(d)),
     "split off": lambda u: R.split(i, norm2(here) * (of(i) + 1), of(d), u),
-    "telescope": lambda u: R.telescope(i, norm2(here) * of(i), u),
+    "telescope": lambda u: derived.telescope(i, norm2(here) * of(i), u),
     "exchange": lambda u: R.exchange(CLIENTS, n, steps(u), i, norm2(here)),
     "sum_over": lambda u: sum_over(
-        R.variance(V2, S, n, now, of(i)), steps(u), i, of(i) + 1
+        derived.variance(V2, S, n, now, of(i)), steps(u), i, of(i) + 1
     ),
     "restricted": lambda u: sum_over(
         R.assume(constant(S - of(i))), steps(u), i, of(i) + 2
     ),
-    "local_update": lambda u: R.local_update(V2, n, now, u, k.Side.CLIENT, x),
-    "visits": lambda u: R.local_update(
+    "local_update": lambda u: derived.local_update(V2, n, now, u, k.Side.CLIENT, x),
+    "visits": lambda u: derived.local_update(
         V2, n, now, R.number_of(constant(u)), k.Side.SERVER, y
     ),
 }
@@ -153,10 +154,10 @@ def test_a_coefficient_that_only_looks_whole_is_none() -> None:
 def test_no_theorem_is_below_zero_after_all_this() -> None:
     """From sums of one step and exchanged sums nothing of wrong sign is combined."""
     one = R.split(i, constant(of(i) + 1), ratio(1), ratio(1))
-    two = R.telescope(i, constant(of(i) ** 2), ratio(2))
+    two = derived.telescope(i, constant(of(i) ** 2), ratio(2))
     three = R.exchange(steps(1), i, steps(2), j, constant(of(i) + of(j)))
     assert not one.form
     assert not two.form
     assert not three.form
-    for theorem in (R.smooth(F, S, x, x), R.not_both(m, of(j), m, of(j), now)):
+    for theorem in (R.smooth(F, S, x, x), derived.not_both(m, of(j), m, of(j), now)):
         unbroken(theorem)

@@ -41,6 +41,7 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import nat, of, point
 
@@ -84,7 +85,7 @@ def _() -> None:
 
 @attack("long 2: a Huber function is read as 0: phi(3) >= phi* + 1/2 is refuted")
 def _() -> None:
-    thm = R.lowest(F, iterate(plain(), 0))
+    thm = derived.lowest(F, iterate(plain(), 0))
     away = BEST - value_of(F, iterate(plain(), 0)) + constant(Q(1, 2))
     model = small_model(start=(Q(3),), named={F: HUBER}, stars={F: (Q(1),)}, long=True)
     assert thm.hypotheses == {h.Minimiser(F)}
@@ -153,7 +154,7 @@ def test_the_argument_of_such_a_rate_is_no_parameters_name() -> None:
 def test_a_second_moment_is_not_printed_as_a_variance() -> None:
     """Proved without `Unbiased`: E||xi||^2 <= s2. Noise always 1 has variance 0."""
     run = plain()
-    thm = R.variance(run, s2, n, now, ratio(0))
+    thm = derived.variance(run, s2, n, now, ratio(0))
     (assumed,) = thm.hypotheses
     (claim,) = claimed(thm, constant(s2) - thm.form, constant(s2), assumed)  # type: ignore
     assert h.Unbiased(run) not in claim.hypotheses

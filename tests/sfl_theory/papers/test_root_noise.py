@@ -14,11 +14,10 @@ from math import sqrt
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from reading import proved_and_no_less
 
 from sfl_theory import Constants, theorem
-from sfl_theory import written as w
 from sfl_theory.bound import Bound, total
-from sfl_theory.claims import Part, decide, says
 from sfl_theory.conditions import Algorithm, EqualPeriods
 from sfl_theory.lower import lower_bound
 from sfl_theory.papers.han2024 import root_noise
@@ -262,11 +261,7 @@ PARTS["free"] = root_noise.FREE_LINE.part
 
 @NUMBERS
 def test_the_kernel_proves_it_and_no_less(number: str) -> None:
-    part = PARTS[number]
-    assert decide(part, "as it is").status == "proved"
-    less = part.says.right * w.number(999) / 1000
-    smaller = says(part.says.left, less, *part.says.assumed)
-    assert decide(Part(smaller, part.by), "smaller").status == "unproved"
+    assert proved_and_no_less(PARTS[number])
 
 
 @pytest.mark.parametrize(("kappa", "most"), [(1, 1.4), (4, 3.6), (10, 6.3), (100, 24)])
