@@ -8,19 +8,21 @@ divides by what may vanish, and the sign of a ratio is the sign of its numerator
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
-from typing import Any, Generic, Self, TypeVar, cast, get_type_hints
+from typing import Any, Generic, Self, TypeVar, cast
 
 MAX_TERMS = 40_000
 MAX_EXPONENT = 64
 MAX_BITS = 4_096
+WIDTH = MAX_EXPONENT.bit_length() + 1
 
 Monomial = tuple[tuple[int, int], ...]
 Exact = int | Fraction
+Packed = tuple[dict[int, int], int]
 K = TypeVar("K")
 V = TypeVar("V", bound=Any)
 
@@ -37,24 +39,6 @@ def require(condition: object, message: str, *about: object) -> None:
     """
     if not condition:
         raise Rejected(message % about)
-
-
-@cache
-def _kinds(of: type) -> tuple[Any, ...]:
-    """Return the type of each field of a term; `str` stands for any name."""
-    hints = get_type_hints(of)
-    kinds = (hints[name] for name in cast(Any, of).fields)
-    return tuple(object if kind is str else kind for kind in kinds)
-
-
-def require_kinds(of: type, parts: tuple[object, ...]) -> None:
-    """Refuse a term whose fields are not of the declared types.
-
-    Raises:
-        Rejected: one is not. Of its arguments a rule sees no more than the class.
-    """
-    for kind, part in zip(_kinds(of), parts, strict=True):
-        require(isinstance(part, kind), "%r is no %s", part, kind)
 
 
 class Sort(Enum):
@@ -113,24 +97,44 @@ class Symbol(Built):
     sort: Sort
 
 
-_SYMBOLS: list[Symbol] = []
-
-
-def register(symbol: Symbol) -> int:
-    """Return a new serial number for a symbol; earlier symbols lead a monomial."""
-    _SYMBOLS.append(symbol)
-    return -len(_SYMBOLS)
+SYMBOLS: list[Symbol] = []  # an earlier one leads a monomial
 
 
 @lru_cache(maxsize=400_000)
-def _times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
-    """Return a product of monomials, or a quotient, whose exponents may be < 0."""
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    """Return a product of monomials."""
     powers = dict(a)
     for serial, power in b:
-        powers[serial] = powers.get(serial, 0) + sign * power
-    fits = max(powers.values(), default=0) <= MAX_EXPONENT
-    require(fits, "an exponent exceeds %s", MAX_EXPONENT)
-    return tuple(sorted((item for item in powers.items() if item[1]), reverse=True))
+        powers[serial] = powers.get(serial, 0) + power
+    require(max(powers.values(), default=0) <= MAX_EXPONENT, "an exponent too high")
+    return tuple(sorted(powers.items(), reverse=True))
+
+
+def _packed(*polys: Poly) -> tuple[list[Packed], int, Callable[..., Poly]]:
+    """Return polynomials with numbers for monomials, a guard, and what undoes it.
+
+    Each power has `WIDTH` bits. The highest one, in the guard, is 0: so the number of
+    a product is the sum, without a carry. The factor beside makes coefficients whole.
+    """
+    used = {item for poly in polys for key in poly.coefficients for item in key}
+    require(all(0 < power <= MAX_EXPONENT for _, power in used), "an exponent too high")
+    at = {s: WIDTH * i for i, s in enumerate(sorted({s for s, _ in used}))}
+    order, mask = [*at.items()][::-1], (1 << WIDTH) - 1
+
+    def packed(poly: Poly) -> Packed:
+        items = poly.coefficients.items()
+        by = lcm(*(c.denominator for _, c in items))
+        return {sum([p << at[s] for s, p in k]): int(c * by) for k, c in items}, by
+
+    def opened(packed: Mapping[int, int], factor: Fraction) -> Poly:
+        by: Exact = factor if factor.denominator > 1 else factor.numerator
+        return Poly({
+            tuple([(s, p) for s, low in order if (p := number >> low & mask)]): c * by
+            for number, c in packed.items()
+        })
+
+    guard = sum(1 << low + WIDTH - 1 for low in at.values())
+    return [*map(packed, polys)], guard, opened
 
 
 class Sum(Built, Generic[K, V]):
@@ -151,7 +155,7 @@ class Sum(Built, Generic[K, V]):
     def __eq__(self, other: object) -> bool:
         """Return whether the structure is the same; equal values have difference 0."""
         own: object = self.coefficients
-        return type(other) is type(self) and own == cast(Any, other).coefficients
+        return type(other) is type(self) and own == other.coefficients
 
     def __bool__(self) -> bool:
         return bool(self.coefficients)
@@ -209,22 +213,23 @@ class Poly(Sum[Monomial, Exact]):
     def product(coefficient: Exact, powers: Mapping[Symbol, int]) -> Poly:
         """Return ``coefficient`` times a product of powers of symbols."""
         monomial = [(symbol.serial, power) for symbol, power in powers.items() if power]
-        fits = all(0 < power <= MAX_EXPONENT for _, power in monomial)
-        require(fits, "an exponent is out of range")
+        require(all(0 < p <= MAX_EXPONENT for _, p in monomial), "an exponent too high")
         return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
 
     def __mul__(self, other: Poly) -> Poly:
-        for one, another in ((self, other), (other, self)):
-            if one.coefficients == ONE.coefficients:
-                return another
-        pairs = len(self.coefficients) * len(other.coefficients)
-        require(pairs <= MAX_TERMS * 50, "a product of polynomials is too long")
-        out: dict[Monomial, Exact] = {}
-        for a, value in self.coefficients.items():
-            for b, factor in other.coefficients.items():
-                key, c = _times(a, b), value * factor
-                out[key] = out[key] + c if key in out else c
-        return Poly(out)
+        one, more = sorted((self, other), key=lambda poly: len(poly.coefficients))
+        size, items = len(one.coefficients), more.coefficients.items()
+        if size == 1:
+            ((a, c),) = one.coefficients.items()
+            unit = a == () and c == 1
+            return more if unit else Poly({_times(a, b): c * d for b, d in items})
+        require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
+        ((few, scale), (many, by)), _, opened = _packed(one, more)
+        out = dict[int, int]()
+        for x, c in few.items():
+            for y, d in many.items():
+                out[x + y] = out.get(x + y, 0) + c * d
+        return opened(out, Fraction(1, scale * by))
 
     @cached_property
     def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
@@ -233,7 +238,7 @@ class Poly(Sum[Monomial, Exact]):
             fits &= all(s < 0 < p and type(p) is int for s, p in monomial)
             require(fits and type(c) in (int, Fraction), "that is no polynomial")
         return [
-            (Fraction(c), {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
+            (Fraction(c), {SYMBOLS[-serial - 1]: power for serial, power in monomial})
             for monomial, c in self.coefficients.items()
         ]
 
@@ -241,52 +246,57 @@ class Poly(Sum[Monomial, Exact]):
         """Return coefficient and powers of each term."""
         return self._products
 
+    def grouped(self, by: Iterable[Symbol]) -> list[tuple[dict[Symbol, int], Poly]]:
+        """Return products of powers of some symbols, and what multiplies each."""
+        own, out = {s.serial: s for s in by}, dict[Monomial, dict[Monomial, Exact]]()
+        for key, c in self.coefficients.items():
+            inner = tuple([item for item in key if item[0] in own])
+            outer = tuple([item for item in key if item[0] not in own])
+            out.setdefault(inner, {})[outer] = c
+        return [({own[s]: p for s, p in key}, Poly(rest)) for key, rest in out.items()]
+
     @cached_property
     def parts(self) -> tuple[Symbol, ...]:
         """The symbols that occur."""
         return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
 
-    def exchanged(self, by: Mapping[Symbol, Symbol]) -> Poly:
-        """Return this polynomial with all its symbols exchanged for different ones."""
-        to = {old.serial: new.serial for old, new in by.items()}
-        require(len(set(to.values())) == len(self.parts), "two symbols become one")
-        return Poly({
-            tuple(sorted(((to[s], power) for s, power in key), reverse=True)): c
-            for key, c in self.coefficients.items()
-        })
+    def exchanged(self, by: Mapping[Symbol, Poly]) -> Poly:
+        """Return this polynomial with polynomials for some symbols."""
+        return ZERO.plus(
+            prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
+            for own, rest in self.grouped(by)
+        )
 
     def divided(self, divisor: Poly) -> Poly | None:
-        """Return the quotient if the division is exact, else None."""
-        *others, lead = sorted(divisor.coefficients)
-        own, head = divisor.coefficients, divisor.coefficients[lead]
-        rest, quotient = dict(self.coefficients), dict[Monomial, Exact]()
-        left = sorted(rest)
+        """Return the quotient if the division is exact (by Gauss in integers)."""
+        seen = {s for key in self.coefficients for s, _ in key}
+        if self and any(s not in seen for key in divisor.coefficients for s, _ in key):
+            return None
+        ((rest, scale), (by, factor)), guard, opened = _packed(self, divisor)
+        size, (*others, lead) = gcd(*by.values()), sorted(by)
+        quotient, left = dict[int, int](), sorted(rest)
         while left:
-            top = left.pop()
-            if not (value := rest[top]):
+            if not rest[top := left.pop()]:
                 continue
-            monomial = _times(top, lead, -1)
-            if any(power < 0 for _, power in monomial):
+            value, odd = divmod(rest[top] * size, by[lead])
+            monomial = ((top | guard) - lead) ^ guard
+            if odd or monomial & guard:
                 return None
-            quotient[monomial] = value = value if head == 1 else Fraction(value) / head
+            quotient[monomial] = value
             require(len(quotient) <= MAX_TERMS, "a division is too long")
             for other in others:  # these products come before the top in the order
-                key = _times(other, monomial)
+                key = other + monomial
+                if key & guard:
+                    return None
                 if key not in rest:
                     insort(left, key)
-                rest[key] = rest.get(key, 0) - value * own[other]
-        return Poly(quotient)
+                rest[key] = rest.get(key, 0) - value * by[other] // size
+        return opened(quotient, Fraction(factor, scale * size))
 
     def shifted(self) -> Poly:
         """Return 1 + v for every count v: the result's v is a natural number."""
-        if not any(symbol.sort is Sort.COUNT for symbol in self.parts):
-            return self
-        new = {s: Poly.product(1, {s: 1}) for s in self.parts}
-        new |= {s: v + ONE for s, v in new.items() if s.sort is Sort.COUNT}
-        return ZERO.plus(
-            _lifted(Poly.constant(c), {new[s]: power for s, power in powers.items()})
-            for c, powers in self.products()
-        )
+        counts = [s for s in self.parts if s.sort is Sort.COUNT]
+        return self.exchanged({s: Poly.product(1, {s: 1}) + ONE for s in counts})
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
@@ -303,11 +313,8 @@ class Poly(Sum[Monomial, Exact]):
 
     def natural(self) -> bool:
         """Return whether the sorts alone show a natural number."""
-        return (
-            all(value.denominator == 1 for value in self.coefficients.values())
-            and all(symbol.sort.whole for symbol in self.parts)
-            and self.nonnegative()
-        )
+        whole = all(c.denominator == 1 for c in self.coefficients.values())
+        return whole and all(s.sort.whole for s in self.parts) and self.nonnegative()
 
     def __str__(self) -> str:
         shown = []
@@ -322,34 +329,26 @@ class Poly(Sum[Monomial, Exact]):
 
 ZERO = Poly({})
 ONE = Poly({(): 1})
+Factors = Iterable[tuple[Poly, int]]
 
 
 def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
     """Return a polynomial times powers of others."""
-    return prod((f for f, power in factors.items() for _ in range(power)), start=top)
+    return top * prod((f for f, p in factors.items() for _ in range(p)), start=ONE)
 
 
 class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
-    def __init__(
-        self, numerator: Poly, denominator: Iterable[tuple[Poly, int]] = ()
-    ) -> None:
+    def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
         self.numerator = numerator
-        low = tuple(denominator)
-        if len(low) > 1:
-            low = tuple(sorted(low, key=lambda f: sorted(f[0].coefficients.items())))
-        self.denominator = low
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.numerator, self.denominator))
+        low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
+        self.denominator = tuple(low)
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash((self.numerator, self.denominator))
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the structure is the same; equal values have difference 0."""
         return type(other) is Ratio and (
             self.numerator == other.numerator and self.denominator == other.denominator
         )
@@ -375,19 +374,20 @@ class Ratio(Built):
         if type(other) not in (Ratio, int, Fraction):
             return NotImplemented
         other = ratio(other)
+        top = self.numerator * other.numerator
         if not self.denominator and not other.denominator:
-            return Ratio(self.numerator * other.numerator)
+            return Ratio(top)
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power
-        return _reduced(self.numerator * other.numerator, factors)
+        return _reduced(top, factors)
 
     __rmul__ = __mul__
 
     def __pow__(self, power: int) -> Ratio:
         fits = type(power) is int and 0 <= power <= MAX_EXPONENT
         require(fits, "the exponent %r is out of range", power)
-        return prod([self] * power, start=ratio(1))
+        return self if power == 1 else prod([self] * power, start=ratio(1))
 
     def __truediv__(self, other: Number) -> Ratio:
         return self * _inverse(ratio(other))
@@ -471,17 +471,17 @@ def _inverse(of: Ratio) -> Ratio:
     sign = -1 if (-of.numerator).nonnegative() else 1
     divisor = of.numerator.scaled(sign)
     require(divisor.positive(), "division by %s, which may vanish", of)
-    content: dict[Symbol, int] = {}
-    for symbol in divisor.parts:
-        if symbol.sort.positive:
-            powers = (one.get(symbol, 0) for _, one in divisor.products())
-            content[symbol] = min(powers)
+    content = {
+        symbol: min(powers.get(symbol, 0) for _, powers in divisor.products())
+        for symbol in divisor.parts
+        if symbol.sort.positive
+    }
     rest = divisor.divided(Poly.product(1, content)) or divisor
     values = rest.coefficients.values()
     size = Fraction(
         gcd(*(c.numerator for c in values)), lcm(*(c.denominator for c in values))
     )
-    rest = Poly({key: int(c / size) for key, c in rest.coefficients.items()})
+    rest = rest.scaled(1 / size)
     require(rest.positive(), "division by %s, which may vanish", rest)
     factors = {Poly.product(1, {symbol: 1}): power for symbol, power in content.items()}
     top = _lifted(Poly.constant(sign / size), dict(of.denominator))

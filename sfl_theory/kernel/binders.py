@@ -8,10 +8,11 @@ the levels inside, so closed terms that differ in bound names are the same objec
 
 from __future__ import annotations
 
+import typing
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 from math import prod
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
@@ -24,6 +25,7 @@ CHANCE, CONDITIONAL = "a draw occurs", "a conditional expectation occurs"
 """Marks: what `free` has besides variables."""
 _TERMS: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
 _ages = count()
+_hints = cache(typing.get_type_hints)
 Index = Poly
 """The type of a field that is a natural number by its sorts."""
 
@@ -70,14 +72,18 @@ class Term(Built, metaclass=Interned):
         own["parts"] = tuple(own[name] for name in self.fields)
         for i in self.indices:
             natural(cast(Poly, self.parts[i]))
-        algebra.require_kinds(type(self), own["parts"])
+        kinds = _hints(type(self))
+        for name, part in zip(self.fields, self.parts, strict=True):
+            fits = kinds[name] is str or isinstance(part, kinds[name])
+            require(fits, "%r is no %s", part, kinds[name])
         built = [part for part in self.parts if isinstance(part, Built)]
         own["free"] = self._free(frozenset().union(*(part.free for part in built)))
         own["depth"] = max([own.get("level", 0), *(part.depth for part in built)])
         self._check()
         own["age"] = next(_ages)
         if isinstance(self, Symbol):
-            own["serial"] = algebra.register(self)
+            algebra.SYMBOLS.append(self)
+            own["serial"] = -len(algebra.SYMBOLS)
 
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
         return inner
@@ -314,7 +320,7 @@ class Combination(algebra.Sum[A, Ratio]):
     total = staticmethod(algebra.added)
 
     def __mul__(self, factor: Number) -> Self:
-        return self.scaled(ratio(factor))
+        return self if ratio(factor) == ratio(1) else self.scaled(ratio(factor))
 
     __rmul__ = __mul__
 
@@ -416,14 +422,11 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
         fits = all(v not in factor.free for factor, _ in c.denominator)
         require(fits, "a denominator depends on %s", v)
         below = Ratio(algebra.ONE, c.denominator)
-        for value, powers in c.numerator.products():
-            own = {s: power for s, power in powers.items() if v in s.free}
-            other = {s: power for s, power in powers.items() if s not in own}
-            inside = Poly.product(1, own)
-            outside = ratio(Poly.product(value, other)) * below
+        inner = {s for s in c.numerator.parts if v in s.free}
+        for own, others in c.numerator.grouped(inner):
+            inside, outside = Poly.product(1, own), ratio(others) * below
             if v in atom.free:
-                closed = make(*bind(binder, v, inside, atom))
-                out.append(kind({closed: outside}))
+                out.append(kind({make(*bind(binder, v, inside, atom)): outside}))
             else:
                 out.append(kind({atom: outside * total(binder, v, inside)}))
     return kind({}).plus(out)
@@ -456,7 +459,8 @@ def renamed(term: Any, old: Variable, new: Variable) -> Any:
     if not isinstance(term, Built) or old not in term.free:
         return term
     if isinstance(term, Poly):
-        return term.exchanged({s: renamed(s, old, new) for s in term.parts})
+        pairs = ((s, renamed(s, old, new)) for s in term.parts if old in s.free)
+        return term.exchanged({s: Poly.product(1, {one: 1}) for s, one in pairs})
     if isinstance(term, Ratio):
         below = [(renamed(f, old, new), power) for f, power in term.denominator]
         return Ratio(renamed(term.numerator, old, new), below)
@@ -475,10 +479,10 @@ def at(term: Any, by: Substitution) -> Any:
     if not isinstance(term, Built) or term.free.isdisjoint(by):
         return ratio(term) if isinstance(term, Poly) else lifted(term)
     if isinstance(term, Poly):
-        new = {s: at(s, by) for s in term.parts}
+        new = {s: at(s, by) for s in term.parts if not s.free.isdisjoint(by)}
         return algebra.added(
-            prod((new[s] ** power for s, power in powers.items()), start=ratio(value))
-            for value, powers in term.products()
+            prod((new[s] ** power for s, power in own.items()), start=ratio(others))
+            for own, others in term.grouped(new)
         )
     if isinstance(term, Ratio):
         out = at(term.numerator, by)
