@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, reduce
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import Any, Self, cast
 
 from sfl_theory import written as w
@@ -19,7 +19,7 @@ from sfl_theory.atoms import Notation, counts_rounds, pool
 from sfl_theory.formulas import Later
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Poly, Ratio, Sort, Symbol, ratio
+from sfl_theory.kernel.algebra import ONE, Poly, Ratio, Sort, Symbol, ratio
 from sfl_theory.written import Number, Value, Vector, Written
 
 FACTORED = 150
@@ -295,8 +295,9 @@ def _exchanged(s: Symbol, inverse: bool) -> Ratio:
 def _factored(poly: Poly) -> tuple[tuple[Poly, int], ...]:
     """Return sums, and powers of them, that a polynomial is the product of.
 
-    sympy finds them; that their product is the polynomial is checked here. None has a
-    symbol that occurs once, as ``c s``: of two factors one would be a number.
+    sympy finds them, up to a number that one of them takes; that their product is the
+    polynomial is checked here. None has a symbol that occurs once, as ``c s``: of two
+    factors one would be a number.
     """
     powers_of = [powers for _, powers in poly.products()]
     occurs = ([one for one in powers_of if s in one] for s in poly.parts)
@@ -314,15 +315,19 @@ def _factored(poly: Poly) -> tuple[tuple[Poly, int], ...]:
         for c, powers in poly.products()
     }
     content, found = sp.factor_list(sp.Poly(terms, *letters))
-    out, product = [], Poly.constant(Fraction(int(content.p), int(content.q)))
+    out: list[tuple[Poly, int]] = []
     for factor, power in found:
         made = Poly({})
         for exponents, c in factor.terms():
             powers = dict(zip(symbols, exponents, strict=True))
             made = made + Poly.product(Fraction(int(c.p), int(c.q)), powers)
         out.append((made, power))
-        product = product * (ratio(made) ** power).numerator
+    once = next((j for j, (_, power) in enumerate(out) if power == 1), None)
+    if once is not None:
+        size = Fraction(int(content.p), int(content.q))
+        out[once] = (out[once][0].scaled(size), 1)
     whole = len(out) > 1 or out[0][1] > 1
+    product = prod(((ratio(one) ** p).numerator for one, p in out), start=ONE)
     return tuple(out) if whole and product == poly else ((poly, 1),)
 
 

@@ -19,7 +19,6 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, ratio
 from sfl_theory.mutation import positivity
 from sfl_theory.mutation.changes import Neighbour
-from sfl_theory.proofs.derived import lowest
 
 Theorem = r.Theorem
 Rest = dict[k.LinAtom, Ratio]
@@ -186,7 +185,8 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
         best = k.Value(value.function, k.vec(k.Star(value.function)))
         if h.Minimiser(value.function) not in wanted.hypotheses or not not_negative(c):
             return None
-        uses.append((lowest(value.function, value.at), c))
+        lowest = r.given(h.Minimiser(value.function), (value.at,))
+        uses.append((lowest, c))
         rest[best] = rest.get(best, ratio(0)) + c
     squares += _mixed(rest, not_negative)
     for atom, c in rest.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from math import prod
+from operator import mul
 from types import ModuleType
 
 import pytest
@@ -150,4 +152,18 @@ def test_a_long_number_is_written_as_itself() -> None:
     """A sum of many terms is no deep recursion."""
     x, y = (k.symbol(k.Var(name, Sort.POSITIVE)) for name in "xy")
     value = sum((x ** (i % 50) * y ** (i // 50) for i in range(1500)), ratio(0))
+    assert WRITER.number(value).value == value
+
+
+SUMS = st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any)
+
+
+@given(st.lists(SUMS, min_size=1, max_size=3), st.integers(1, 2), st.booleans())
+def test_a_product_of_sums_keeps_its_sign(
+    factors: list[list[int]], power: int, minus: bool
+) -> None:
+    """Factors are known up to a number: what is written is the value all the same."""
+    letters = [k.symbol(k.Var(name, Sort.POSITIVE)) for name in "xyz"]
+    sums = [sum(map(mul, letters, c), ratio(0)) for c in factors]
+    value = prod(sums, start=ratio(-1 if minus else 1)) * sums[0] ** (power - 1)
     assert WRITER.number(value).value == value
