@@ -32,7 +32,8 @@ _AFFINE = k.WeightedSum | k.Inner | k.Value | k.Gradient | k.Star | k.Part | k.I
 
 def plus(*parts: Interval) -> Interval:
     """Return a sum of intervals."""
-    return sum(low for low, _ in parts), sum(high for _, high in parts)
+    low, high = zip(*parts, strict=True)
+    return sum(low), sum(high)
 
 
 def times(a: Interval, b: Interval) -> Interval:
@@ -61,11 +62,13 @@ def powers_of(number: Ratio) -> Powers:
 
 @lru_cache(maxsize=64)
 def value_at(rate: Interval, powers: Powers) -> Interval:
-    """Return an interval that holds a polynomial at every rate of an interval."""
-    out = (0, 0)
-    for c in reversed(powers):
-        out = plus(times(out, rate), c)
-    return out
+    """Return an interval that holds a polynomial at every rate >= 0 of an interval."""
+    require(rate[0] >= 0, "a rate is negative")
+    low = high = 0
+    for least, most in reversed(powers):
+        low = low * rate[low < 0] // UNIT + least
+        high = -(-high * rate[high > 0] // UNIT) + most
+    return low, high
 
 
 class AnyRate(Evaluation):
