@@ -444,9 +444,12 @@ def _in_units(data: ModelData, e: Many, one: Neighbour, by: Scales) -> ModelData
         e: the same, evaluated.
         one: the neighbour, with a summand times a factor.
         by: a change of units that changes the factor.
+
+    Raises:
+        ValueError: the neighbour is none of these.
     """
-    assert one.summand is not None
-    assert one.factor is not None
+    if one.summand is None or one.factor is None:
+        raise ValueError(f"{one.change}: no summand times a factor")
     sides = one.whole.left, one.whole.right, one.summand
     left, right, summand = (float(e.form(side)[0][0, 0]) for side in sides)
     now, grows = float(e.number(one.factor)[0, 0]), power(one.factor, by)
