@@ -16,7 +16,7 @@ from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import TURNS, broken
-from sfl_theory.mutation.units import Scales, power, scales
+from sfl_theory.mutation.units import with_units
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.threads import one_thread
 
@@ -162,7 +162,7 @@ def _judged(
     around = list(neighbours(part.says, name))
     _, witness = evidence(part, name)
     about = subject(part.says.statement(name))
-    units = _units(around)
+    units = with_units(around)
     proved: dict[int, Theorem] = {}
     dropped: dict[object, bool] = {}
     for place, one in enumerate(around):
@@ -194,23 +194,6 @@ def _judged(
             verdict = "proved"
         shown = Shown(one, proved.get(place), refuted.get(place))
         yield Judged(name, one.operator, one.change, verdict, about, shown)
-
-
-def _units(around: Sequence[Neighbour]) -> dict[int, Scales]:
-    """Return where a summand is multiplied by a number with a unit, and the units.
-
-    Such a neighbour is true in all units or in none, so it follows from nothing unless
-    the summand may be left out.
-    """
-    every = scales(around[0].whole) if around else []
-    out = {}
-    for place, one in enumerate(around):
-        if one.factor is not None and one.factor.free:
-            factor = one.factor
-            fits = [by for by in every if power(factor, by)]
-            if fits:
-                out[place] = min(fits, key=lambda by: abs(power(factor, by)))
-    return out
 
 
 def _proof(one: Neighbour, known: Sequence[Theorem]) -> Theorem | None:

@@ -18,6 +18,7 @@ from typing import Any
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, ratio
+from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.proofs import export
 from sfl_theory.proofs.export import ModelData, Statement
 
@@ -188,6 +189,26 @@ def power(factor: Ratio, by: Scales) -> Fraction:
     return sum(
         (c * by.get(key, 0) for key, c in Units().of(factor).items()), Fraction(0)
     )
+
+
+def with_units(around: Sequence[Neighbour]) -> dict[int, Scales]:
+    """Return where a summand is multiplied by a number with a unit, and the units.
+
+    Such a neighbour is true in all units or in none, so it follows from nothing unless
+    the summand may be left out.
+
+    Args:
+        around: the neighbours of one statement.
+    """
+    every = scales(around[0].whole) if around else []
+    out = {}
+    for place, one in enumerate(around):
+        if one.factor is not None and one.factor.free:
+            factor = one.factor
+            fits = [by for by in every if power(factor, by)]
+            if fits:
+                out[place] = min(fits, key=lambda by: abs(power(factor, by)))
+    return out
 
 
 def scaled(data: ModelData, by: Scales, base: Fraction) -> ModelData:

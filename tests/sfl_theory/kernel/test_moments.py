@@ -110,3 +110,13 @@ def test_bends_and_mixed_coordinates_are_refused() -> None:
     mixed = federation([quadratic([[2, 1], [1, 2]], [0, 0])], [1, 1])
     with pytest.raises(Rejected, match="separable"):
         Enclosure(Evaluation(model_of(mixed)), one)
+
+
+def test_a_rate_below_0_is_refused() -> None:
+    """Polynomials in the rate are enclosed for rates that are not negative."""
+    pace = Pace(natural(1), Rate(1 - symbol(ROUND)))
+    one = Split(Kind.V1, Participants.EVERYONE, pace, pace)
+    long = Enclosure(Evaluation(model_of(model(random.Random(1), one, 1, 0))), one)
+    long.enclosed(norm2(iterate(one, 2)))
+    with pytest.raises(Rejected, match="negative"):
+        long.enclosed(norm2(iterate(one, 3)))

@@ -15,7 +15,8 @@ from sfl_theory.claims import Says, evidence, says
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel.conditions import meeting
 from sfl_theory.mutation import judge
-from sfl_theory.mutation.units import LENGTH, VALUE, power, scaled, scales
+from sfl_theory.mutation.changes import neighbours
+from sfl_theory.mutation.units import LENGTH, VALUE, power, scaled, scales, with_units
 from sfl_theory.proofs.export import model_of
 
 NAMES = (
@@ -42,11 +43,25 @@ def test_a_model_in_other_units_is_a_model(name: str, base: Fraction) -> None:
         e = meeting(model, one.hypotheses, one.left, one.right)
         return [e.form(side) for side in (one.left, one.right)]
 
-    before = sides({})
-    assert scales(one)
-    for by in scales(one):
+    before, found = sides({}), scales(one)
+    both = [(by.get(LENGTH, 0), by.get(VALUE, 0)) for by in found]
+    assert any(x * v != y * u for x, u in both for y, v in both)  # both units are free
+    for by in found:
         after = sides(by)
         assert after[0] * before[1] == after[1] * before[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_judged_by_its_units_has_one(name: str) -> None:
+    """Counts, sums of weights and what conditions compare with 1 have none."""
+    around = list(neighbours(PARTS[name].says, name))
+    units = with_units(around)
+    assert all(power(around[place].factor, by) for place, by in units.items())
+    for place in set(range(len(around))).difference(units):
+        factor = around[place].factor
+        if factor is not None:
+            every = scales(around[place].whole)
+            assert not any(power(factor, by) for by in every)
 
 
 def free(one: Says, *conditions: w.Form) -> list[list[str]]:
