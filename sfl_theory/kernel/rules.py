@@ -357,27 +357,21 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 
 
 @rule
-def expect(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
+def expect(
+    run: Split, n: Client, t: Ratio, form: Lin, others: tuple[Client, ...]
+) -> Theorem:
     """Return J_n(t) e - e = 0 for e that does not depend on who takes part in round t.
 
-    Proof: E J_n = 1, and J_n is independent of e; see `_undrawn`.
+    For each m of the others in turn, e becomes the sum of J_m(t) e(m) over m but n.
+    Proof: E J_n = 1, and J_n is independent of the draws of clients other than n, and
+    of what was summed; see `_undrawn`.
     """
     _undrawn(run, t, form)
+    for m in others:
+        require(m is not n and m not in run.free | t.free, "%s is bound", m)
+        each = form * k.draw(run, m, t)
+        form = k.summed(k.CLIENTS, m, each) - k.lin_at(each, {m: n})
     return zero(form * k.draw(run, n, t) - form, h.Participation(run))
-
-
-@rule
-def expect_both(run: Split, n: Client, m: Client, t: Ratio, form: Lin) -> Theorem:
-    """Return sum_m J_n(t) J_m(t) e(m) - sum_m e(m) - (1/q_n - 1) e(n) = 0 for such e.
-
-    Proof: J_n and J_m are independent with mean 1 for m other than n, E J_n^2 = 1/q_n,
-    and both are independent of e(m).
-    """
-    _undrawn(run, t, form)
-    require(n is not m, "%s is bound", m)
-    both = form * (k.draw(run, n, t) * k.draw(run, m, t) - 1)
-    own = k.lin_at(form, {m: n}) * k.symbol(k.Odds(n))
-    return zero(k.summed(k.CLIENTS, m, both) - own, h.Participation(run))
 
 
 def _undrawn(run: Split, t: Ratio, form: Lin) -> None:

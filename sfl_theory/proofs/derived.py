@@ -130,6 +130,22 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
     return found
 
 
+def cube(run: k.Split, t: Ratio, v: k.Client, a: Ratio) -> Theorem:
+    """Return ``W^3`` for ``W = sum_v a_v J_v(t)``, averaged over the draws.
+
+    With ``r_v = 1/q_v - 1`` and ``sum_v a_v = 1``: ``1 + 3 sum_v a_v^2 r_v + sum_v a_v^3
+    r_v (r_v - 1)``. Given the others' draws ``J_v`` has the mean 1, so
+    ``sum_v a_v (J_v - 1)(W - a_v J_v)^2`` has the mean 0; less than three sums are left.
+    """
+    m, l = (k.Client(_new(name, run, t, a)) for name in ("m", "l"))
+    b, c = (k.number_at(a, {v: other}) for other in (m, l))
+    third = rules.expect(run, v, t, k.constant(b * c), (m, l))
+    W = k.summed(k.CLIENTS, v, k.constant(a * k.draw(run, v, t)))
+    whole = k.constant(rules.number_of(W) ** 3)
+    apart = sum_over(third, k.CLIENTS, v, a)
+    return combine(apart, expect(run, t, whole - apart.form))
+
+
 def _mean(run: k.Split, t: Ratio, random: dict[Symbol, int], atom: Any) -> Theorem:
     """Return a product of powers of random symbols and an atom, minus its mean, = 0."""
     n, m = (k.Client(_new(name, run, t, atom, *random)) for name in ("n", "m"))
@@ -212,7 +228,7 @@ def _new(name: str, *terms: Any) -> str:
 
 def _one(run: k.Split, n: k.Client, t: Ratio, power: int, e: k.Lin) -> Theorem:
     """Return ``J_n^k e = (1/q_n)^(k-1) e``."""
-    last = (rules.expect(run, n, t, e), inverse_q(n) ** (power - 1))
+    last = (rules.expect(run, n, t, e, ()), inverse_q(n) ** (power - 1))
     return combine(last, *_lowered(run, n, t, power, e))
 
 
@@ -233,11 +249,15 @@ def _two(
     """Return the mean of ``J_n^k sum_m J_m^l e(m)``, subtracted, = 0."""
     J, K = k.draw(run, n, t), k.draw(run, m, t)
     plain = e * inverse_q(m) ** (times - 1)
+    own, c = k.lin_at(plain, {m: n}), inverse_q(n) ** (power - 1)
     uses: list[Use] = [
-        (rules.expect_both(run, n, m, t, plain), inverse_q(n) ** (power - 1))
+        (rules.expect(run, n, t, plain, (m,)), c),
+        (rules.drawn(run, n, t, own), -c),
+        (rules.expect(run, n, t, own, ()), c * (inverse_q(n) - 1)),
+        (sum_over(rules.expect(run, m, t, plain, ()), k.CLIENTS, m), c),
     ]
-    for one, c in _lowered(run, n, t, power, plain * K):
-        uses.append((sum_over(one, k.CLIENTS, m), c))
-    for one, c in _lowered(run, m, t, times, e):
-        uses.append((sum_over(one, k.CLIENTS, m, c * J**power), 1))
+    for one, by in _lowered(run, n, t, power, plain * K):
+        uses.append((sum_over(one, k.CLIENTS, m), by))
+    for one, by in _lowered(run, m, t, times, e):
+        uses.append((sum_over(one, k.CLIENTS, m, by * J**power), 1))
     return combine(*uses)
