@@ -9,6 +9,7 @@ t a round, i and j steps, b a side.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from . import hypotheses as h
@@ -360,18 +361,20 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 def expect(
     run: Split, n: Client, t: Ratio, form: Lin, others: tuple[Client, ...]
 ) -> Theorem:
-    """Return J_n(t) e - e = 0 for e that does not depend on who takes part in round t.
+    """Return sum (J_n(t) J_m(t) ... - 1) e = 0 over different m, ... other than n.
 
-    For each m of the others in turn, e becomes the sum of J_m(t) e(m) over m but n.
-    Proof: E J_n = 1, and J_n is independent of the draws of clients other than n, and
-    of what was summed; see `_undrawn`.
+    Proof: draws of different clients have mean 1, and are independent of each other and
+    of e, which does not depend on who takes part in round t; see `_undrawn`.
     """
     _undrawn(run, t, form)
-    for m in others:
-        require(m is not n and m not in run.free | t.free, "%s is bound", m)
-        each = form * k.draw(run, m, t)
-        form = k.summed(k.CLIENTS, m, each) - k.lin_at(each, {m: n})
-    return zero(form * k.draw(run, n, t) - form, h.Participation(run))
+    every = (n, *others)
+    apart = len({*every}) == len(every) and run.free.isdisjoint(others)
+    require(apart, "%s are bound, and different", others)
+    form = form * (prod((k.draw(run, m, t) for m in every), start=ratio(1)) - 1)
+    for at in range(len(others), 0, -1):
+        equal = (k.lin_at(form, {every[at]: m}) for m in every[:at])
+        form = k.summed(k.CLIENTS, every[at], form) - Lin({}).plus(equal)
+    return zero(form, h.Participation(run))
 
 
 def _undrawn(run: Split, t: Ratio, form: Lin) -> None:

@@ -133,17 +133,16 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
 def cube(run: k.Split, t: Ratio, v: k.Client, a: Ratio) -> Theorem:
     """Return ``W^3`` for ``W = sum_v a_v J_v(t)``, averaged over the draws.
 
-    With ``r_v = 1/q_v - 1`` and ``sum_v a_v = 1``: ``1 + 3 sum_v a_v^2 r_v + sum_v a_v^3
-    r_v (r_v - 1)``. Given the others' draws ``J_v`` has the mean 1, so
-    ``sum_v a_v (J_v - 1)(W - a_v J_v)^2`` has the mean 0; less than three sums are left.
+    ``1 + 3 sum_v a_v^2 r_v + sum_v a_v^3 r_v (r_v - 1)`` for ``r_v = 1/q_v - 1`` and
+    ``sum_v a_v = 1``. Over different clients ``a_v a_m a_l (J_v J_m J_l - 1)`` has the
+    mean 0; that differs from W^3 by products of two sums.
     """
-    m, l = (k.Client(_new(name, run, t, a)) for name in ("m", "l"))
-    b, c = (k.number_at(a, {v: other}) for other in (m, l))
-    third = rules.expect(run, v, t, k.constant(b * c), (m, l))
+    m, other = (k.Client(_new(name, run, t, a)) for name in ("m", "l"))
+    rest = k.constant(k.number_at(a, {v: m}) * k.number_at(a, {v: other}))
+    apart = sum_over(rules.expect(run, v, t, rest, (m, other)), k.CLIENTS, v, a)
     W = k.summed(k.CLIENTS, v, k.constant(a * k.draw(run, v, t)))
-    whole = k.constant(rules.number_of(W) ** 3)
-    apart = sum_over(third, k.CLIENTS, v, a)
-    return combine(apart, expect(run, t, whole - apart.form))
+    cubed = k.constant(rules.number_of(W) ** 3)
+    return combine(apart, expect(run, t, cubed - apart.form))
 
 
 def _mean(run: k.Split, t: Ratio, random: dict[Symbol, int], atom: Any) -> Theorem:
@@ -253,8 +252,7 @@ def _two(
     uses: list[Use] = [
         (rules.expect(run, n, t, plain, (m,)), c),
         (rules.drawn(run, n, t, own), -c),
-        (rules.expect(run, n, t, own, ()), c * (inverse_q(n) - 1)),
-        (sum_over(rules.expect(run, m, t, plain, ()), k.CLIENTS, m), c),
+        (rules.expect(run, n, t, own, ()), c * inverse_q(n)),
     ]
     for one, by in _lowered(run, n, t, power, plain * K):
         uses.append((sum_over(one, k.CLIENTS, m), by))
