@@ -52,7 +52,8 @@ DRIFT = {
 }
 """c_d: of the drift."""
 SHARP_SECOND = SECOND | {"3.9": 1 + more}
-SHARP_DRIFT = DRIFT | {"3.9": 1 + more + mean_inverse * more / 2}
+skew = w.over_clients(n, a() ** 3 * (inverse - 1) ** 2)
+SHARP_DRIFT = DRIFT | {"3.9": 1 + Fraction(3, 2) * more + skew / 2}
 """The same, drawn visits by their whole weight."""
 WEIGHTED_RUNS = (
     "server steps weighted by a_n: for a_n = 1/N the printed algorithm with the "
