@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Any
 
 from sfl_theory.kernel import hypotheses as h
@@ -10,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Symbol, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.notation import Use, combine, inverse_q, nat, sum_over
+from sfl_theory.proofs.notation import Use, combine, inverse_q, mean, nat, sum_over
 
 ONE = ratio(1)
 
@@ -111,10 +112,11 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
 
     ``J_n^k`` becomes ``(1/q_n)^(k-1)``, and a product of two sums over clients with
     draws the product of their means + ``sum_n c_n u_n v_n`` with ``c_n = E J_n^(k+l) -
-    E J_n^k E J_n^l``.
+    E J_n^k E J_n^l``; likewise more than two sums of numbers.
 
     Raises:
-        ValueError: draws are left: of other rounds, of two clients, of three sums.
+        ValueError: draws are left: of other rounds, of two clients, of three sums of
+            which one is of vectors.
     """
     uses: list[Use] = []
     for atom, c in form.coefficients.items():
@@ -128,21 +130,6 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
     if k.CHANCE in (form - found.form).free:
         raise ValueError(f"no mean of {form}")
     return found
-
-
-def cube(run: k.Split, t: Ratio, v: k.Client, a: Ratio) -> Theorem:
-    """Return ``W^3`` for ``W = sum_v a_v J_v(t)``, averaged over the draws.
-
-    ``1 + 3 sum_v a_v^2 r_v + sum_v a_v^3 r_v (r_v - 1)`` for ``r_v = 1/q_v - 1`` and
-    ``sum_v a_v = 1``. Over different clients ``a_v a_m a_l (J_v J_m J_l - 1)`` has the
-    mean 0; that differs from W^3 by products of two sums.
-    """
-    m, other = (k.Client(_new(name, run, t, a)) for name in ("m", "l"))
-    rest = k.constant(k.number_at(a, {v: m}) * k.number_at(a, {v: other}))
-    apart = sum_over(rules.expect(run, v, t, rest, (m, other)), k.CLIENTS, v, a)
-    W = k.summed(k.CLIENTS, v, k.constant(a * k.draw(run, v, t)))
-    cubed = k.constant(rules.number_of(W) ** 3)
-    return combine(apart, expect(run, t, cubed - apart.form))
 
 
 def _mean(run: k.Split, t: Ratio, random: dict[Symbol, int], atom: Any) -> Theorem:
@@ -159,6 +146,8 @@ def _mean(run: k.Split, t: Ratio, random: dict[Symbol, int], atom: Any) -> Theor
     if isinstance(atom, k.Inner) and not sums:
         return _inner(run, t, atom, n, m)
     sums += [atom] if k.CHANCE in atom.free else []
+    if len(sums) > 2 and k.CHANCE not in atom.free:
+        return _several(run, t, sums, k.lifted(atom))
     rest, power, body = _of_client(run, t, sums[-1], n)
     e = k.lifted(body if k.CHANCE in atom.free else atom)
     if len(sums) == 1:
@@ -259,3 +248,27 @@ def _two(
     for one, by in _lowered(run, m, t, times, e):
         uses.append((sum_over(one, k.CLIENTS, m, by * J**power), 1))
     return combine(*uses)
+
+
+def _several(run: k.Split, t: Ratio, sums: list[Any], e: k.Lin) -> Theorem:
+    """Return a product of sums over clients and e, minus its mean, = 0.
+
+    Over different clients the mean of a product of draws is 1; where clients are equal,
+    fewer sums are left.
+    """
+    names = (f"{_new('n', run, t, e, *sums)}{place}" for place in range(len(sums)))
+    clients, factors = [k.Client(name) for name in names], list[Ratio]()
+    left, uses = [k.symbol(one) for one in sums], list[Use]()
+    for place, (one, v) in enumerate(zip(sums, clients, strict=True)):
+        own, power, _ = _of_client(run, t, one, v)
+        others = prod(left[:place] + left[place + 1 :], start=ONE)
+        for lower, c in _lowered(run, v, t, power, e):
+            uses.append((sum_over(lower, k.CLIENTS, v, own * c), others))
+        factors.append(own * inverse_q(v) ** (power - 1))
+        left[place] = mean(v, factors[-1] * k.draw(run, v, t))
+    first, *rest = clients
+    body = e * prod(factors[1:], start=ONE)
+    apart = rules.expect(run, first, t, body, tuple(rest))
+    each = sum_over(apart, k.CLIENTS, first, factors[0])
+    fewer = expect(run, t, e * prod(left, start=ONE) - each.form)
+    return combine(*uses, each, fewer)

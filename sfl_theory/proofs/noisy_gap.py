@@ -35,7 +35,6 @@ from sfl_theory.proofs.weighted_rounds import (
     ETA,
     Analysed,
     client_sum,
-    kappa,
     odds,
     own_drift,
     tau,
@@ -113,7 +112,7 @@ class Noisy(Analysed):
             return self.sharp.closed.factor * self.sharp.spread / tau
         if self.drawn_visits:
             draws = Fraction(40, 7) * visits.rho * (2 + visits.rho)
-            return (kappa * self.weighted.cd + draws) * G2
+            return (visits.FOURTH + draws) * G2
         if self.kind.visits:
             return G2 / 2
         return (1 - 1 / tau) * (2 - 1 / tau) * G2 / 6
@@ -217,8 +216,7 @@ def of_drawn_visits(a: Noisy, c: Ratio, target: k.Lin) -> Theorem:
         (visits.bounded_spread(), 1 + c),
         (visits.noise_size(), 1 + c),
         (rules.tower(run, now, visits.Delta, a.d), -2 * wide),
-        (visits.deviation(), wide),
-        (drift(a), wide * kappa * tau * S**2),
+        (visits.bounded_deviation(), wide),
         (a.d, 1 / c),
         target=target,
         signs=[sign(size * (Fraction(8, 7) - c), (a.small, size * Fraction(8, 7)))],

@@ -8,7 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, in_order, noises, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import (
     G2,
@@ -37,6 +37,10 @@ rho = mean(n, k.weight(n) ** 2 * odds)
 sigma_q = mean(n, k.weight(n) ** 2 * notation.inverse_q(n) * sigma2(n))
 sigma_a = mean(n, k.weight(n) * sigma2(n))
 u = S * eta * tau * kappa
+FOURTH = 1 + Fraction(7, 2) * rho + Fraction(3, 2) * rho**2
+FOURTH = FOURTH + 2 * mean(n, k.weight(n) ** 3 * odds**2)
+FOURTH = FOURTH + mean(n, k.weight(n) ** 4 * odds**3) / 2
+"""At least half of ``E W^2 + E W^4``."""
 ANY = k.vec(k.Point("b"))
 """Any vector: what is multiplied by draws is proved for it, then instantiated."""
 
@@ -75,6 +79,23 @@ def mean_of_gradients(w: k.Vec) -> Theorem:
     averaged = derived.expect(RUN, now, k.inner(H, w))
     return combine(
         (averaged, tau), (rules.mean_gradient(r.x, w), -tau), target=k.inner(L, w)
+    )
+
+
+def bounded_deviation() -> Theorem:
+    """Return ``||Delta||^2 <= FOURTH (S eta tau)^2 tau^2 G2``."""
+    size = S**2 * eta**2 * tau**4 * G2
+    inside = k.summed(steps(tau), i, apart)
+    each = rules.jensen(steps(tau), i, ratio(1), apart)
+    late = sum_over(rules.weight_below_one(n), k.CLIENTS, n, k.weight(n) ** 3 * odds)
+    return combine(
+        rules.jensen(k.CLIENTS, n, share(), inside),
+        (sum_over(each, k.CLIENTS, n, share()), W),
+        (near(), W * tau),
+        (in_order.drawn_drift(r), W * tau * S**2),
+        (derived.expect(RUN, now, k.constant(W**2 + W**4)), -size / 2),
+        target=k.constant(size * FOURTH) - k.norm2(Delta),
+        signs=[combine((late, size / 2))],
     )
 
 

@@ -217,11 +217,10 @@ def drift(a: Weighted) -> Theorem:
     if a.kind.visits and not a.partial:
         return in_order.bounded_drift(r)
     if a.kind.visits and a.sharp:
-        W, size = k.constant(mean(n, a.share)), eta**2 * tau**3 / 2 * G2
+        W, size = mean(n, a.share), eta**2 * tau**3 / 2 * G2
         return combine(
             in_order.drawn_drift(r),
-            (a.averaged(W), -size),
-            (derived.cube(a.run, now, n, k.weight(n)), -size),
+            (a.averaged(k.constant(W + W**3)), -size),
             target=k.constant(a.cd * 2 * size) - r.drift(tau, a.share),
         )
     if a.kind.visits:

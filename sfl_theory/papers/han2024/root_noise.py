@@ -14,14 +14,15 @@ from sfl_theory.claims import Claim, Kind, Says, meeting, proved, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.han2024 import printed, unbounded
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.setting import G2, T, f, mu
+from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
-    SHARP_DRIFT,
     TAU,
     Algorithm,
     Line,
     after,
+    inverse,
     more,
+    skew,
     times,
 )
 from sfl_theory.proofs import noisy_gap
@@ -79,8 +80,9 @@ def statement(number: str) -> Says:
     r, drawn = run(number), printed.partial(number)
     far, samples, draws = G2, unbounded.s_a2, more if drawn else None
     if number == "3.9":
-        far = 2 * unbounded.kappa * SHARP_DRIFT[number] * G2
-        far = far + w.number(Fraction(80, 7)) * more * (2 + more) * G2
+        far = 2 + 7 * more + 3 * more**2 + 4 * skew
+        far = far + w.over_clients(n, a() ** 4 * (inverse - 1) ** 3)
+        far = G2 * (far + w.number(Fraction(80, 7)) * more * (2 + more))
         samples, draws = unbounded.drawn, w.number(Fraction(5, 4)) * more
     elif not printed.shared(number):
         far = G2 / 3 * (1 - 1 / TAU) * (2 - 1 / TAU)
