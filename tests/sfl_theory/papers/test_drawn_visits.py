@@ -79,7 +79,7 @@ def test_the_kernel_derives_these_moments() -> None:
 
 @cache
 def drifts() -> list[tuple[float, float, float, float]]:
-    """Return drifts over eta^2 tau^3 G^2, and sums of a_n^2 r_n, a_n^3 r_n^2, a_n r_n."""
+    """Return drifts over eta^2 tau^3 G^2, sums of a_n^2 r_n, a_n^3 r_n^2, a_n r_n."""
     return [
         (drift(rng, a, q), *(float(a**p @ (1 / q - 1) ** s) for p, s in POWERS))
         for rng, a, q in members()
