@@ -256,7 +256,7 @@ def _several(run: k.Split, t: Ratio, sums: list[Any], e: k.Lin) -> Theorem:
     Over different clients the mean of a product of draws is 1; where clients are equal,
     fewer sums are left.
     """
-    names = (f"{_new('n', run, t, e, *sums)}{place}" for place in range(len(sums)))
+    names = (_new(f"n{place}", run, t, e, *sums) for place in range(len(sums)))
     clients, factors = [k.Client(name) for name in names], list[Ratio]()
     left, uses = [k.symbol(one) for one in sums], list[Use]()
     for place, (one, v) in enumerate(zip(sums, clients, strict=True)):
