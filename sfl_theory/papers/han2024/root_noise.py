@@ -131,7 +131,7 @@ WORDS = (
 
 DRAWN = (
     r" The draws decide on the local points: a round's move is its mean given $x^t$ "
-    r"and three parts that have the mean 0 given $x^t$, which are what draws make of the "
+    r"and three parts that have the mean 0 given $x^t$: what draws make of the "
     r"gradients at $x^t$ (where $\|a\|^2\le\frac54\|b\|^2+5\|a-b\|^2$ leads to a local "
     r"point), noise, and what both make of the way: at most $\frac12\mathbb E(W^2+W^4)"
     r"(S\eta\tau)^2(\eta\tau)^2G^2$, $W=\sum_na_nI_n/q_n$."
