@@ -1,0 +1,325 @@
+r"""SFL-V2's round, visits in any order: gradients change along the clients' mean way.
+
+Each F_n is mu-convex and S-smooth, so its gradient changes along y by about (S + mu)/2
+y, and by at most (S - mu)/2 times the length of y else. The mean of all local points'
+ways, seen from half the round's way, weighs every gradient by at most 1/2, whatever the
+order: its square is at most a quarter of ``(eta tau)^2 G2``. So of the drift, up to 1/2
+where gradients may change against each other, late only ``1/4 + (1 - mu/S) R/24``
+counts, R = (1 - 1/tau)(2 - 1/tau), and that is at most 1/3.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, halfway, in_order, notation
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.halfway import (
+    CLIENT,
+    HALF,
+    RUN,
+    SERVER,
+    M,
+    R,
+    Z,
+    alpha,
+    at_least,
+    away,
+    client,
+    eta,
+    gp,
+    half,
+    moved,
+    small,
+    step,
+    summed,
+)
+from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, n, now, t
+from sfl_theory.proofs.moves import FAMILY
+from sfl_theory.proofs.notation import combine, of, steps, sum_over
+from sfl_theory.proofs.strongly_convex import S, mu, tau
+from sfl_theory.proofs.successive_rounds import cleared, variable
+
+share, weight = notation.nonnegative("c"), notation.positive("d")
+"""How much of the drift is seen along the mean way; Young's, beside the round's way."""
+HALFWAY = ((variable(halfway.quarter), halfway.size()),)
+Y = local.own_mean(R, away)
+"""tau times the mean way of the local points."""
+STEEP, APART = (S + mu) / 2, (S - mu) / 2
+"""What a gradient changes along a way, and at most aside."""
+
+
+def aside(v: k.Vec) -> Theorem:
+    """Return how a gradient changes along any v.
+
+    ``<grad F_n(p) - grad F_n(x), v> <= STEEP <p - x, v> + APART/2 (||p - x||^2 +
+    ||v||^2)``: at ``q = (p + x + v)/2`` F_n lies below the parabola at x and above that
+    at p, at ``q - v`` below that at p and above that at x.
+    """
+    F, p, x = k.Local(n), R.point(of(i)), R.x
+    q, other = (p + x + v) * HALF, (p + x - v) * HALF
+    change = k.inner(gp - R.own_gradient(), v)
+    bound = (k.norm2(away) + k.norm2(v)) * (APART / 2)
+    return combine(
+        rules.smooth(F, S, x, q),
+        derived.convex(F, mu, p, q),
+        rules.smooth(F, S, p, other),
+        derived.convex(F, mu, x, other),
+        target=k.inner(away, v) * STEEP + bound - change,
+    )
+
+
+@cache
+def deviation() -> Theorem:
+    """Return ``||M - tau g||^2 <= S STEEP ||Y||^2 + tau S APART D``, g = grad f(x)."""
+    apart = M - R.gradient * tau
+    v, own = apart * (1 / (tau * S)), R.own_gradient()
+
+    def linear(u: k.Vec) -> Theorem:
+        return local.linear_both(R, u, v, tau, k.weight(n))
+
+    return combine(
+        (summed(aside(v)), 2 * tau * S),
+        (linear(gp), -2 * tau * S),
+        (linear(own), 2 * tau * S),
+        (rules.mean_gradient(R.x, v), 2 * tau**2 * S),
+        (linear(away), 2 * tau * S * STEEP),
+        (Y - v * tau, S * STEEP),
+        target=k.norm2(Y) * (S * STEEP)
+        + local.whole_drift(R) * (tau * S * APART)
+        - k.norm2(apart),
+    )
+
+
+def stairs(form: k.Lin) -> Theorem:
+    """Return ``sum_i sum_{j<i} e_j = sum_j (tau - 1 - j) e_j``."""
+    fewer = k.summed(steps(of(i)), j, form * (of(i) - 1 - of(j)))
+    return combine(
+        (derived.telescope(i, fewer, tau), -1),
+        sum_over(
+            rules.split(j, form * (of(i) - of(j)), of(i), ratio(1)), steps(tau), i
+        ),
+    )
+
+
+def squares(side: k.Side) -> k.Lin:
+    """Return ``sum_n a_n sum_i ||[g_i]_b||^2``."""
+    return halfway.over(k.norm2(k.part(side, stochastic(RUN, n, now, of(i)))))
+
+
+def server() -> Theorem:
+    """Return ``||Y_s - tau/2 d_s||^2 <= eta^2 tau^3/4 squares``, d = x' - x."""
+    inside = k.summed(steps(tau), i, half)
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), inside),
+        sum_over(
+            rules.jensen(steps(tau), i, ratio(1), half), k.CLIENTS, n, k.weight(n)
+        ),
+        (summed(halfway.halfway()), tau),
+    )
+
+
+def own() -> Theorem:
+    """Return the same for the clients' block: ``sum_i sum_{j<i} = sum_j (tau-1-j)``."""
+    early, g = (k.part(CLIENT, stochastic(RUN, n, now, of(v))) for v in (j, i))
+    off = tau * HALF - 1 - of(i)
+    U = local.own_mean(R, g * off)
+    way = local.own_mean(R, client) - k.part(CLIENT, step) * (tau * HALF)
+
+    def same(w: k.Vec) -> Theorem:
+        """Return ``<way + eta U, w> = 0``."""
+        one = combine(
+            derived.local_update(RUN, n, now, of(i), CLIENT, w),
+            (rules.linear(steps(of(i)), j, early, w), -eta),
+        )
+        turned = sum_over(stairs(k.inner(early, w)), k.CLIENTS, n, k.weight(n))
+        return combine(
+            local.linear_both(R, client, w, tau, k.weight(n)),
+            summed(one),
+            (turned, eta),
+            (rules.update(RUN, CLIENT, now, w), -tau * HALF),
+            (local.linear_both(R, g, w, tau, k.weight(n)), eta * tau * HALF),
+            (local.linear_both(R, g * off, w, tau, k.weight(n)), eta),
+            target=k.inner(way + U * eta, w),
+        )
+
+    later = at_least(tau - 1 - of(i))
+    fewer = sum_over(
+        combine((g, 1)),
+        steps(tau),
+        i,
+        (1 + of(i)) * (tau - 1 - of(i)),
+        [later],
+    )
+    each = combine(rules.jensen(steps(tau), i, ratio(1), g * off), (fewer, tau))
+    return combine(
+        (same(way), -1),
+        (same(U), eta),
+        (
+            rules.jensen(
+                k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, g * off)
+            ),
+            eta**2,
+        ),
+        (sum_over(each, k.CLIENTS, n, k.weight(n)), eta**2),
+        target=squares(CLIENT) * (eta**2 * tau**3 / 4) - k.norm2(way),
+    )
+
+
+def near() -> Theorem:
+    """Return ``||Y - tau/2 d||^2 <= eta^2 tau^4/4 G2``, the blocks together."""
+    g = stochastic(RUN, n, now, of(i))
+    bounded = combine(both_parts(g), derived.bounded_gradient(RUN, G2, n, now, of(i)))
+    off = Y - step * (tau * HALF)
+    size = eta**2 * tau**3 / 4
+    return combine(
+        (both_parts(off), -1),
+        server(),
+        own(),
+        (summed(bounded), size),
+        target=k.constant(size * tau * G2) - k.norm2(off),
+    )
+
+
+def late() -> Ratio:
+    """Return ``1/4 + (1 - mu/S) R/24``, R = (1 - 1/tau)(2 - 1/tau)."""
+    return ratio(1) / 4 + strong.excess / S * (1 - 1 / tau) * (2 - 1 / tau) / 24
+
+
+def of_way() -> Ratio:
+    """Return ``(c + c^2/d)/4``: how much the round's own way counts."""
+    return (share + share**2 / weight) / 4
+
+
+@cache
+def drift() -> Theorem:
+    """Return ``c ||M - tau g||^2 <= tau^2 S^2 ((c + d) eta^2 tau^2 late G2 + ...)``.
+
+    With c = share and d = weight; the rest is `of_way` of ``||x' - x||^2``.
+    """
+    apart, by = M - R.gradient * tau, share / weight
+    off = Y - step * (tau * HALF)
+    far = cleared(rules.instantiate(halfway.near(), HALFWAY, ()))
+    size = (share + weight) * eta**2 * tau**2 * late() * G2
+    # Young's inequality, mean way and drift seen from half the round's way
+    seen = (off - step * (tau * HALF * by), weight * S * STEEP)
+    own_ = summed(
+        combine((both_parts(away), -share), (half - moved * (HALF * by), weight),
+                (client, weight))
+    )  # fmt: skip
+    return combine(
+        (deviation(), share),
+        (near(), S * STEEP * (share + weight)),
+        seen,
+        (own_, tau * S * APART),
+        (far, tau * S * APART * (share + weight)),
+        (k.part(CLIENT, step), tau**2 * S * APART * of_way()),
+        (both_parts(step), tau**2 * S * APART * of_way()),
+        target=k.constant(size * tau**2 * S**2)
+        + k.norm2(step) * (tau**2 * S**2 * of_way())
+        - k.norm2(apart) * share,
+    )
+
+
+@cache
+def descent() -> Theorem:
+    """Return what f loses in a round, g = grad f(x); e is Young's beside the noise.
+
+    ``f(x') <= f(x) - alpha/2 ||g||^2 + alpha^3 S^2/2 ((1 - c)/2 + (c + d) late) G2 +
+    C alpha^2/tau (1 + 1/e) s_a2`` for ``C = S/2 (1 + S alpha of_way)``, where
+    ``2 alpha C (1 + e) <= 1`` and c <= 1: of c the drift is seen along the mean way.
+    """
+    g, G = R.gradient, M + Z
+    C = S / 2 * (1 + alpha * S * of_way())
+    room, rest = 1 - 2 * alpha * C * (1 + small), 1 - share
+    fall = k.value_of(k.MEAN, R.x) - k.value_of(k.MEAN, R.next)
+    added = alpha**3 * S**2 / 2 * (rest / 2 + (share + weight) * late()) * G2
+    added = added + C * alpha**2 / tau * (1 + 1 / small) * strong.s_a2
+    plain = combine(
+        (strong.with_smoothness(local.whole_deviation(R)), 1),
+        (in_order.bounded_drift(R), tau * S**2),
+    )
+    few = at_least(rest)
+    return combine(
+        (smooth_mean(S, R.x, R.next), 1),
+        (local.whole_update(R, (G * eta - step) * C - g), 1),
+        (local.whole_centred(R, g), eta),
+        (plain, eta / (2 * tau) * rest),
+        (drift(), eta / (2 * tau)),
+        (M * small - Z, C * eta**2 / small),
+        (M, room * eta / (2 * tau)),
+        (local.whole_noise(R), C * eta**2 * (1 + 1 / small)),
+        target=fall + k.constant(added) - k.norm2(g) * (alpha / 2),
+        signs=[at_least(room), few],
+    )
+
+
+# At eta = 4/(mu tau s), s = gamma + t ------------------------------------------------
+
+FALLING = Round(strong.run(k.Kind.V2_WEIGHTED))
+kappa, s = S / mu, strong.gamma + now
+EARLY = 7 * kappa / s
+"""At most 1: all of the drift is seen from the model, then less."""
+
+
+def falling() -> Theorem:
+    """Return `descent` at the rates, where noise counts as with Young's 3/4 before."""
+    values = (
+        (FAMILY, FALLING.run.client.rate),
+        (variable(share), 1 - EARLY),
+        (variable(weight), EARLY / 7),
+        (variable(small), 3 * s / (28 * kappa)),
+    )
+    return cleared(rules.instantiate(descent(), values, ()))
+
+
+def factors() -> tuple[Ratio, Ratio, Ratio]:
+    """Return A, B and C: ``phi' <= (1 - 4/s) phi + A/s^2 + B/s^3 + C/s^4``."""
+    unit = S**2 * G2 / mu**3
+    noise = ratio(56) / 3 * S * strong.s_a2 / (tau * mu**2)
+    return noise, 32 * late() * unit, 16 * kappa * (7 - 12 * late()) * unit
+
+
+def one_round() -> Theorem:
+    """Return how the gap falls in a round."""
+    A, B, C = factors()
+    right = strong.gap(FALLING, now) * (1 - 4 / s)
+    right = right + k.constant(A / s**2 + B / s**3 + C / s**4)
+    return combine(
+        falling(),
+        (strong.gradient_domination(FALLING.x), 2 / (mu * s)),
+        target=right - strong.gap(FALLING, now + 1),
+    )
+
+
+def first(at: Ratio) -> Ratio:
+    """Return P, ``(1 - 4/s)`` over all rounds before."""
+    return ratio_of(strong.gamma) / ratio_of(strong.gamma + at)
+
+
+def ratio_of(number: Ratio) -> Ratio:
+    """Return ``(s - 1)(s - 2)(s - 3)(s - 4)``."""
+    return (number - 1) * (number - 2) * (number - 3) * (number - 4)
+
+
+def claim(at: Ratio) -> k.Lin:
+    """Return the bound of the gap, less the gap."""
+    P, u, v = first(at), 1 / (strong.gamma + at), 1 / strong.gamma
+    A, B, C = factors()
+    added = A / 3 * (u - P * v) + B / 2 * (u**2 - P * v**2) + C * (u**3 - P * v**3)
+    start = strong.gap(FALLING, ratio(0)) * P
+    return start + k.constant(added) - strong.gap(FALLING, at)
+
+
+def rate() -> Theorem:
+    """Return that the gap is at most the bound after every number t of rounds."""
+    step_ = combine(
+        one_round(), (rules.assume(claim(now)), 1 - 4 / s), target=claim(now + 1)
+    )
+    return rules.induct(combine(target=claim(ratio(0))), step_, t, claim(now))
