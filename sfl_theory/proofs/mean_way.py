@@ -4,12 +4,13 @@ Each F_n is mu-convex and S-smooth, so its gradient changes along y by about (S 
 y, and by at most (S - mu)/2 times the length of y else. The mean of all local points'
 ways, seen from half the round's way, weighs every gradient by at most 1/2, whatever the
 order: its square is at most a quarter of ``(eta tau)^2 G2``. So of the drift, up to 1/2
-where gradients may change against each other, late only ``1/4 + (1 - mu/S) R/24``
-counts, R = (1 - 1/tau)(2 - 1/tau), and that is at most 1/3.
+where gradients may change against each other, late only ``1/4 + (1 - mu/S) R/80``
+counts, R = (1 - 1/tau)(2 - 1/tau).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from sfl_theory.kernel import rules
@@ -22,6 +23,7 @@ from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.halfway import (
     CLIENT,
+    FAR,
     HALF,
     RUN,
     SERVER,
@@ -48,7 +50,6 @@ from sfl_theory.proofs.successive_rounds import cleared, variable
 
 share, weight = notation.nonnegative("c"), notation.positive("d")
 """How much of the drift is seen along the mean way; Young's, beside the round's way."""
-HALFWAY = ((variable(halfway.quarter), halfway.size()),)
 Y = local.own_mean(R, away)
 """tau times the mean way of the local points."""
 STEEP, APART = (S + mu) / 2, (S - mu) / 2
@@ -97,40 +98,45 @@ def deviation() -> Theorem:
     )
 
 
-def stairs(form: k.Lin) -> Theorem:
-    """Return ``sum_i sum_{j<i} e_j = sum_j (tau - 1 - j) e_j``."""
-    fewer = k.summed(steps(of(i)), j, form * (of(i) - 1 - of(j)))
+def stairs(form: k.Lin, total: Callable[[Ratio], Ratio]) -> Theorem:
+    """Return ``sum_i w_i sum_{j<i} e_j = sum_j (total(tau) - total(j + 1)) e_j``.
+
+    For ``total(v) = sum_{i<v} w_i``.
+    """
+    here, then = total(of(i)), total(of(i) + 1)
+
+    def fewer(upper: Ratio) -> k.Lin:
+        return form * (upper - total(of(j) + 1))
+
     return combine(
-        (derived.telescope(i, fewer, tau), -1),
-        sum_over(
-            rules.split(j, form * (of(i) - of(j)), of(i), ratio(1)), steps(tau), i
-        ),
+        (derived.telescope(i, k.summed(steps(of(i)), j, fewer(here)), tau), -1),
+        sum_over(rules.split(j, fewer(then), of(i), ratio(1)), steps(tau), i),
     )
-
-
-def squares(side: k.Side) -> k.Lin:
-    """Return ``sum_n a_n sum_i ||[g_i]_b||^2``."""
-    return halfway.over(k.norm2(k.part(side, stochastic(RUN, n, now, of(i)))))
 
 
 def server() -> Theorem:
-    """Return ``||Y_s - tau/2 d_s||^2 <= eta^2 tau^3/4 squares``, d = x' - x."""
+    """Return ``||Y_s - tau/2 d_s||^2 <= tau sum_n a_n sum_i ||h||^2``, d = x' - x."""
     inside = k.summed(steps(tau), i, half)
+    each = rules.jensen(steps(tau), i, ratio(1), half)
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), inside),
-        sum_over(
-            rules.jensen(steps(tau), i, ratio(1), half), k.CLIENTS, n, k.weight(n)
-        ),
-        (summed(halfway.halfway()), tau),
+        sum_over(each, k.CLIENTS, n, k.weight(n)),
     )
 
 
-def own() -> Theorem:
-    """Return the same for the clients' block: ``sum_i sum_{j<i} = sum_j (tau-1-j)``."""
+def own_mean() -> Theorem:
+    """Return ``||Y_c - tau/2 d_c||^2 <= eta^2 tau sum a_n sum_i o_i^2 ||[g_i]_c||^2``.
+
+    For ``o_i = tau/2 - 1 - i``.
+    """
     early, g = (k.part(CLIENT, stochastic(RUN, n, now, of(v))) for v in (j, i))
     off = tau * HALF - 1 - of(i)
-    U = local.own_mean(R, g * off)
+    inside = k.summed(steps(tau), i, g * off)
+    U = k.summed(k.CLIENTS, n, inside * k.weight(n))
     way = local.own_mean(R, client) - k.part(CLIENT, step) * (tau * HALF)
+
+    def linear(u: k.Vec, w: k.Vec) -> Theorem:
+        return local.linear_both(R, u, w, tau, k.weight(n))
 
     def same(w: k.Vec) -> Theorem:
         """Return ``<way + eta U, w> = 0``."""
@@ -138,58 +144,81 @@ def own() -> Theorem:
             derived.local_update(RUN, n, now, of(i), CLIENT, w),
             (rules.linear(steps(of(i)), j, early, w), -eta),
         )
-        turned = sum_over(stairs(k.inner(early, w)), k.CLIENTS, n, k.weight(n))
+        turned = stairs(k.inner(early, w), lambda v: v)
         return combine(
-            local.linear_both(R, client, w, tau, k.weight(n)),
+            linear(client, w),
             summed(one),
-            (turned, eta),
+            (sum_over(turned, k.CLIENTS, n, k.weight(n)), eta),
             (rules.update(RUN, CLIENT, now, w), -tau * HALF),
-            (local.linear_both(R, g, w, tau, k.weight(n)), eta * tau * HALF),
-            (local.linear_both(R, g * off, w, tau, k.weight(n)), eta),
+            (linear(g, w), eta * tau * HALF),
+            (linear(g * off, w), eta),
             target=k.inner(way + U * eta, w),
         )
 
-    later = at_least(tau - 1 - of(i))
-    fewer = sum_over(
-        combine((g, 1)),
-        steps(tau),
-        i,
-        (1 + of(i)) * (tau - 1 - of(i)),
-        [later],
-    )
-    each = combine(rules.jensen(steps(tau), i, ratio(1), g * off), (fewer, tau))
+    each = rules.jensen(steps(tau), i, ratio(1), g * off)
     return combine(
         (same(way), -1),
         (same(U), eta),
-        (
-            rules.jensen(
-                k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, g * off)
-            ),
-            eta**2,
-        ),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), inside), eta**2),
         (sum_over(each, k.CLIENTS, n, k.weight(n)), eta**2),
-        target=squares(CLIENT) * (eta**2 * tau**3 / 4) - k.norm2(way),
+        target=halfway.over(k.norm2(g * off)) * (eta**2 * tau) - k.norm2(way),
+    )
+
+
+def own_drift() -> Theorem:
+    """Return ``sum_i ||c_i||^2 <= eta^2 sum_i (tau^2 - tau - i^2 - i)/2 ||[g_i]_c||^2``.
+
+    Of a client's own block.
+    """
+    g = k.part(CLIENT, stochastic(RUN, n, now, of(j)))
+    return combine(
+        sum_over(local.own_steps(R, CLIENT, of(i), of(i)), steps(tau), i),
+        (stairs(k.norm2(g), lambda v: v * (v - 1) / 2), eta**2),
     )
 
 
 def near() -> Theorem:
-    """Return ``||Y - tau/2 d||^2 <= eta^2 tau^4/4 G2``, the blocks together."""
-    g = stochastic(RUN, n, now, of(i))
+    """Return ``S STEEP ||Y - tau/2 d||^2 + tau S APART FAR <= eta^2 tau^4 S^2 late G2``.
+
+    The server's gradients count tau^2/4 in both, the clients' o^2 and (tau^2 - tau -
+    i^2 - i)/2: together at most ``S tau^2/4 + (S - mu)/8 r^4/tau^2``, r = tau - 1 - i.
+    """
+    g, later = stochastic(RUN, n, now, of(i)), tau - 1 - of(i)
     bounded = combine(both_parts(g), derived.bounded_gradient(RUN, G2, n, now, of(i)))
-    off = Y - step * (tau * HALF)
-    size = eta**2 * tau**3 / 4
+    own, rest = (k.part(side, g) for side in (CLIENT, SERVER))
+    first = combine(bounded, (rest, 1), target=k.constant(G2) - k.norm2(own))
+    off, size = Y - step * (tau * HALF), eta**2 * tau * S
+
+    def each(theorem: Theorem, factor: Ratio, sign: Theorem) -> Theorem:
+        every = sum_over(theorem, steps(tau), i, factor, [sign])
+        return sum_over(every, k.CLIENTS, n, k.weight(n))
+
+    v, left, positive = of(i), tau - later**2 / tau, combine((own, 1))
+    fourths = k.constant(v**5 / 5 - v**4 / 2 + v**3 / 3 - v / 30)
+    along = strong.excess / 4 + mu * (1 + of(i))
     return combine(
-        (both_parts(off), -1),
-        server(),
-        own(),
-        (summed(bounded), size),
-        target=k.constant(size * tau * G2) - k.norm2(off),
+        (both_parts(off), -S * STEEP),
+        (server(), S * STEEP),
+        (summed(halfway.halfway()), tau * S**2),
+        (own_mean(), S * STEEP),
+        (sum_over(own_drift(), k.CLIENTS, n, k.weight(n)), tau * S * APART),
+        (each(positive, left**2, rules.square(left)), size * strong.excess / 8),
+        (each(positive, later * along, at_least(later)), size),
+        (summed(bounded), size * S * tau**2 / 4),
+        (
+            each(first, later**4 / tau**2, rules.square(later**2)),
+            size * strong.excess / 8,
+        ),
+        (derived.telescope(i, fourths * G2, tau), -size * strong.excess / (8 * tau**2)),
+        target=k.constant(size * tau**3 * S * late() * G2)
+        - k.norm2(off) * (S * STEEP)
+        - FAR * (tau * S * APART),
     )
 
 
 def late() -> Ratio:
-    """Return ``1/4 + (1 - mu/S) R/24``, R = (1 - 1/tau)(2 - 1/tau)."""
-    return ratio(1) / 4 + strong.excess / S * (1 - 1 / tau) * (2 - 1 / tau) / 24
+    """Return ``1/4 + (1 - mu/S) R/80``, R = (1 - 1/tau)(2 - 1/tau)."""
+    return ratio(1) / 4 + strong.excess / S * (1 - 1 / tau) * (2 - 1 / tau) / 80
 
 
 def of_way() -> Ratio:
@@ -205,7 +234,6 @@ def drift() -> Theorem:
     """
     apart, by = M - R.gradient * tau, share / weight
     off = Y - step * (tau * HALF)
-    far = cleared(rules.instantiate(halfway.near(), HALFWAY, ()))
     size = (share + weight) * eta**2 * tau**2 * late() * G2
     # Young's inequality, mean way and drift seen from half the round's way
     seen = (off - step * (tau * HALF * by), weight * S * STEEP)
@@ -215,10 +243,9 @@ def drift() -> Theorem:
     )  # fmt: skip
     return combine(
         (deviation(), share),
-        (near(), S * STEEP * (share + weight)),
+        (near(), share + weight),
         seen,
         (own_, tau * S * APART),
-        (far, tau * S * APART * (share + weight)),
         (k.part(CLIENT, step), tau**2 * S * APART * of_way()),
         (both_parts(step), tau**2 * S * APART * of_way()),
         target=k.constant(size * tau**2 * S**2)
