@@ -166,9 +166,9 @@ def own_mean() -> Theorem:
 
 
 def own_drift() -> Theorem:
-    """Return ``sum_i ||c_i||^2 <= eta^2 sum_i (tau^2 - tau - i^2 - i)/2 ||[g_i]_c||^2``.
+    """Return ``sum_i ||c_i||^2 <= eta^2 sum_i w_i ||[g_i]_c||^2`` for a client's block.
 
-    Of a client's own block.
+    For ``w_i = (tau^2 - tau - i^2 - i)/2``.
     """
     g = k.part(CLIENT, stochastic(RUN, n, now, of(j)))
     return combine(
@@ -178,10 +178,10 @@ def own_drift() -> Theorem:
 
 
 def near() -> Theorem:
-    """Return ``S STEEP ||Y - tau/2 d||^2 + tau S APART FAR <= eta^2 tau^4 S^2 late G2``.
+    """Return ``STEEP ||Y - tau/2 d||^2 + tau APART FAR <= eta^2 tau^4 S late G2``.
 
-    The server's gradients count tau^2/4 in both, the clients' o^2 and (tau^2 - tau -
-    i^2 - i)/2: together at most ``S tau^2/4 + (S - mu)/8 r^4/tau^2``, r = tau - 1 - i.
+    Times S. The server's gradients count tau^2/4 in both, the clients' o^2 and w:
+    together at most ``S tau^2/4 + (S - mu)/8 r^4/tau^2``, r = tau - 1 - i.
     """
     g, later = stochastic(RUN, n, now, of(i)), tau - 1 - of(i)
     bounded = combine(both_parts(g), derived.bounded_gradient(RUN, G2, n, now, of(i)))
@@ -232,20 +232,17 @@ def drift() -> Theorem:
 
     With c = share and d = weight; the rest is `of_way` of ``||x' - x||^2``.
     """
-    apart, by = M - R.gradient * tau, share / weight
+    apart, by = M - R.gradient * tau, HALF * share / weight
     off = Y - step * (tau * HALF)
     size = (share + weight) * eta**2 * tau**2 * late() * G2
-    # Young's inequality, mean way and drift seen from half the round's way
-    seen = (off - step * (tau * HALF * by), weight * S * STEEP)
-    own_ = summed(
-        combine((both_parts(away), -share), (half - moved * (HALF * by), weight),
-                (client, weight))
-    )  # fmt: skip
+    # Young's inequality beside half the round's way: of every point, then of the mean
+    young = (half - moved * by, weight)
+    point = combine((both_parts(away), -share), young, (client, weight))
     return combine(
         (deviation(), share),
         (near(), share + weight),
-        seen,
-        (own_, tau * S * APART),
+        (summed(point), tau * S * APART),
+        (off - step * (tau * by), weight * S * STEEP),
         (k.part(CLIENT, step), tau**2 * S * APART * of_way()),
         (both_parts(step), tau**2 * S * APART * of_way()),
         target=k.constant(size * tau**2 * S**2)
@@ -325,19 +322,15 @@ def one_round() -> Theorem:
     )
 
 
-def first(at: Ratio) -> Ratio:
-    """Return P, ``(1 - 4/s)`` over all rounds before."""
-    return ratio_of(strong.gamma) / ratio_of(strong.gamma + at)
-
-
-def ratio_of(number: Ratio) -> Ratio:
-    """Return ``(s - 1)(s - 2)(s - 3)(s - 4)``."""
-    return (number - 1) * (number - 2) * (number - 3) * (number - 4)
+def falls(at: Ratio) -> Ratio:
+    """Return ``(at - 1)(at - 2)(at - 3)(at - 4)``, over which 1 - 4/s is a quotient."""
+    return (at - 1) * (at - 2) * (at - 3) * (at - 4)
 
 
 def claim(at: Ratio) -> k.Lin:
-    """Return the bound of the gap, less the gap."""
-    P, u, v = first(at), 1 / (strong.gamma + at), 1 / strong.gamma
+    """Return the bound of the gap, less the gap: what is added at 0 falls, too."""
+    u, v = 1 / (strong.gamma + at), 1 / strong.gamma
+    P = falls(strong.gamma) / falls(strong.gamma + at)
     A, B, C = factors()
     added = A / 3 * (u - P * v) + B / 2 * (u**2 - P * v**2) + C * (u**3 - P * v**3)
     start = strong.gap(FALLING, ratio(0)) * P
@@ -346,7 +339,6 @@ def claim(at: Ratio) -> k.Lin:
 
 def rate() -> Theorem:
     """Return that the gap is at most the bound after every number t of rounds."""
-    step_ = combine(
-        one_round(), (rules.assume(claim(now)), 1 - 4 / s), target=claim(now + 1)
-    )
-    return rules.induct(combine(target=claim(ratio(0))), step_, t, claim(now))
+    known = rules.assume(claim(now))
+    later = combine(one_round(), (known, 1 - 4 / s), target=claim(now + 1))
+    return rules.induct(combine(target=claim(ratio(0))), later, t, claim(now))
