@@ -33,6 +33,7 @@ from sfl_theory.proofs.halfway import (
     alpha,
     at_least,
     away,
+    beta,
     client,
     eta,
     gp,
@@ -48,8 +49,8 @@ from sfl_theory.proofs.notation import combine, of, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
 from sfl_theory.proofs.successive_rounds import cleared, variable
 
-share, weight = notation.nonnegative("c"), notation.positive("d")
-"""How much of the drift is seen along the mean way; Young's, beside the round's way."""
+share = notation.nonnegative("c")
+"""How much of the drift is seen along the mean way; beta is Young's beside the way."""
 Y = local.own_mean(R, away)
 """tau times the mean way of the local points."""
 STEEP, APART = (S + mu) / 2, (S - mu) / 2
@@ -216,33 +217,34 @@ def near() -> Theorem:
     )
 
 
-def late() -> Ratio:
-    """Return ``1/4 + (1 - mu/S) R/80``, R = (1 - 1/tau)(2 - 1/tau)."""
-    return ratio(1) / 4 + strong.excess / S * (1 - 1 / tau) * (2 - 1 / tau) / 80
+def late(excess: Ratio = strong.excess) -> Ratio:
+    """Return ``1/4 + (1 - mu/S) R/80``, S = mu + excess, R = (1 - 1/tau)(2 - 1/tau)."""
+    lost = excess / (mu + excess) * (1 - 1 / tau) * (2 - 1 / tau)
+    return ratio(1) / 4 + lost / 80
 
 
 def of_way() -> Ratio:
     """Return ``(c + c^2/d)/4``: how much the round's own way counts."""
-    return (share + share**2 / weight) / 4
+    return (share + share**2 / beta) / 4
 
 
 @cache
 def drift() -> Theorem:
     """Return ``c ||M - tau g||^2 <= tau^2 S^2 ((c + d) eta^2 tau^2 late G2 + ...)``.
 
-    With c = share and d = weight; the rest is `of_way` of ``||x' - x||^2``.
+    With c = share and d = beta; the rest is `of_way` of ``||x' - x||^2``.
     """
-    apart, by = M - R.gradient * tau, HALF * share / weight
+    apart, by = M - R.gradient * tau, HALF * share / beta
     off = Y - step * (tau * HALF)
-    size = (share + weight) * eta**2 * tau**2 * late() * G2
+    size = (share + beta) * eta**2 * tau**2 * late() * G2
     # Young's inequality beside half the round's way: of every point, then of the mean
-    young = (half - moved * by, weight)
-    point = combine((both_parts(away), -share), young, (client, weight))
+    young = (half - moved * by, beta)
+    point = combine((both_parts(away), -share), young, (client, beta))
     return combine(
         (deviation(), share),
-        (near(), share + weight),
+        (near(), share + beta),
         (summed(point), tau * S * APART),
-        (off - step * (tau * by), weight * S * STEEP),
+        (off - step * (tau * by), beta * S * STEEP),
         (k.part(CLIENT, step), tau**2 * S * APART * of_way()),
         (both_parts(step), tau**2 * S * APART * of_way()),
         target=k.constant(size * tau**2 * S**2)
@@ -252,24 +254,23 @@ def drift() -> Theorem:
 
 
 @cache
-def descent() -> Theorem:
+def descent(noisy: bool = True) -> Theorem:
     """Return what f loses in a round, g = grad f(x); e is Young's beside the noise.
 
     ``f(x') <= f(x) - alpha/2 ||g||^2 + alpha^3 S^2/2 ((1 - c)/2 + (c + d) late) G2 +
-    C alpha^2/tau (1 + 1/e) s_a2`` for ``C = S/2 (1 + S alpha of_way)``, where
+    C alpha^2/tau (1 + 1/e) spread`` for ``C = S/2 (1 + S alpha of_way)``, where
     ``2 alpha C (1 + e) <= 1`` and c <= 1: of c the drift is seen along the mean way.
     """
     g, G = R.gradient, M + Z
     C = S / 2 * (1 + alpha * S * of_way())
     room, rest = 1 - 2 * alpha * C * (1 + small), 1 - share
     fall = k.value_of(k.MEAN, R.x) - k.value_of(k.MEAN, R.next)
-    added = alpha**3 * S**2 / 2 * (rest / 2 + (share + weight) * late()) * G2
-    added = added + C * alpha**2 / tau * (1 + 1 / small) * strong.s_a2
+    added = alpha**3 * S**2 / 2 * (rest / 2 + (share + beta) * late()) * G2
+    added = added + C * alpha**2 / tau * (1 + 1 / small) * halfway.spread(noisy)
     plain = combine(
         (strong.with_smoothness(local.whole_deviation(R)), 1),
         (in_order.bounded_drift(R), tau * S**2),
     )
-    few = at_least(rest)
     return combine(
         (smooth_mean(S, R.x, R.next), 1),
         (local.whole_update(R, (G * eta - step) * C - g), 1),
@@ -278,9 +279,9 @@ def descent() -> Theorem:
         (drift(), eta / (2 * tau)),
         (M * small - Z, C * eta**2 / small),
         (M, room * eta / (2 * tau)),
-        (local.whole_noise(R), C * eta**2 * (1 + 1 / small)),
+        (halfway.noise(noisy), C * eta**2 * (1 + 1 / small)),
         target=fall + k.constant(added) - k.norm2(g) * (alpha / 2),
-        signs=[at_least(room), few],
+        signs=[at_least(room), at_least(rest)],
     )
 
 
@@ -297,7 +298,7 @@ def falling() -> Theorem:
     values = (
         (FAMILY, FALLING.run.client.rate),
         (variable(share), 1 - EARLY),
-        (variable(weight), EARLY / 7),
+        (variable(beta), EARLY / 7),
         (variable(small), 3 * s / (28 * kappa)),
     )
     return cleared(rules.instantiate(descent(), values, ()))
