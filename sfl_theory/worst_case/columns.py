@@ -53,7 +53,6 @@ def searched(
     progress: Progress | None = None,
     floor: float = -np.inf,
     solve: Callable[..., Solution] = interior.solved,
-    enough: Callable[[Solution], bool] | None = None,
 ) -> Found:
     """Solve a program by column generation.
 
@@ -63,7 +62,6 @@ def searched(
         progress: told what happens.
         floor: a value that is known to be reached.
         solve: the float solver.
-        enough: whether a point is known to be near enough for all inequalities.
 
     Returns:
         The solution for the last set of inequalities.
@@ -88,8 +86,6 @@ def searched(
     def pause(level: float, found: Solution) -> bool:
         if found.residual > level:
             return False
-        if enough and enough(found):
-            return True
         new, _ = missing(found, 0.1 * found.residual)
         return len(new) > FEW * found.residual * (len(given) + len(chosen))
 
@@ -106,7 +102,6 @@ def searched(
         state = solution.state
         new, worst = missing(solution, max(tolerance, 0.1 * solution.residual))
         reached = solution.upper <= floor * (1 + 10 * tolerance)
-        reached |= bool(enough and enough(solution))
         reached |= many and solution.upper > lowest * (1 - tolerance)
         lowest = min(lowest, solution.upper)
         if reached or not (new or solution.status == "paused"):

@@ -12,7 +12,6 @@ $\tilde u$ along the N corners of a simplex.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -21,16 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Space
-from sfl_theory.worst_case.columns import Found, violations
 from sfl_theory.worst_case.exact import Scaled, table
-from sfl_theory.worst_case.interior import Grams, Solution
+from sfl_theory.worst_case.interior import Solution
 from sfl_theory.worst_case.program import Constraint, Program
+from sfl_theory.worst_case.restored import restored
 from sfl_theory.worst_case.setting import ONE, ZERO
 
 BITS = 60
-LEAST, MORE = 1e-10, 1.1
-"""A point is moved by so much more, and so much more often, than float64 says."""
-PARTS, WIDER = (2, 8, 32, 128), (1, 4, 64)
 
 
 @dataclass(frozen=True)
@@ -116,174 +112,24 @@ def reached(
     return Instance(words, clients, dimension, factors, weights, values, value)
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean of points of the solver and of half an instance.
-
-    Attributes:
-        grams: the others' part.
-        values: the others' part.
-        excess: of the mean, see ``_excess``.
-        inside: the instance.
-        share: its weight.
-    """
-
-    grams: Grams
-    values: NDArray[np.float64]
-    excess: NDArray[np.float64]
-    inside: Instance | None = None
-    share: float = 0.0
-
-    @property
-    def value(self) -> float:
-        """Of the metric."""
-        return float(self.excess[-1])
-
-
-def insides(program: Program) -> list[Mean]:
-    """Return halves of parabolas' runs, which are inside all constraints.
+def mended(program: Program, solution: Solution, enough: float) -> Instance | str:
+    """Return an instance near the solver's points.
 
     Args:
         program: the program.
+        solution: the solver's.
+        enough: the metric's value from which on nothing better is looked for.
 
     Returns:
-        One for every curvature that was tried and is admissible.
+        The instance, or what is broken.
     """
-    mu = program.setting.mu or ZERO
-    curves = [mu + (program.setting.S - mu) / part for part in PARTS]
-    found = []
-    for run in (parabola(program, curve) for curve in curves):
-        if isinstance(run, Instance):
-            half = _half(program, run)
-            none = {space: 0 * gram for space, gram in half[0].items()}
-            found.append(Mean(none, 0 * half[1], _excess(program, *half), run, 1.0))
-    return found
-
-
-def nearest(
-    program: Program, solution: Solution, inside: Sequence[Mean]
-) -> Mean | None:
-    """Return the worst mean of the solver's points and of half a parabola's run.
-
-    All constraints are affine in Gram matrices and values, so between two points it is
-    known in float64 where all hold: one goes from a parabola's run, which is inside,
-    to the solver's points, the latest of which are best and break constraints most.
-
-    Args:
-        program: the program.
-        solution: with the solver's last points.
-        inside: see ``insides``.
-
-    Returns:
-        The mean, None if there is nothing to take it of.
-    """
-    points = [Mean(*one, _excess(program, *one)) for one in solution.trail]
-    means = []
-    for far in inside:
-        deep = [_moved(one, far, 2.0) for one in points]
-        means += [_moved(a, b, 1.01) for a in points for b in (far, *deep)]
-    return max(means, key=lambda one: one.value, default=None)
-
-
-def rounded(
-    program: Program, found: Found, inside: Sequence[Mean] | None = None
-) -> Instance | str:
-    """Round the worst mean of the solver's points and of half a parabola's run.
-
-    Args:
-        program: the program.
-        found: the solver's last points.
-        inside: see ``insides``; None: made now.
-
-    Returns:
-        The instance, or what rounding breaks.
-    """
-    inside = insides(program) if inside is None else inside
-    best = nearest(program, found.solution, inside)
-    if best is None:
-        return "no run of a parabola is inside, or the solver has no point"
-    instance: Instance | str = ""
-    for wider in WIDER:
-        instance = _rounded(program, best, min(ONE, Fraction(best.share) * wider))
-        if isinstance(instance, Instance):
-            break
-    return instance
-
-
-def _moved(point: Mean, inside: Mean, more: float) -> Mean:
-    """Return a point moved until it is inside, times more."""
-    by = min(1.0, LEAST + more * _least_share(point.excess, inside.excess))
-    return Mean(
-        {s: (1 - by) * g + by * inside.grams[s] for s, g in point.grams.items()},
-        (1 - by) * point.values + by * inside.values,
-        (1 - by) * point.excess + by * inside.excess,
-        inside.inside,
-        by * inside.share,
-    )
-
-
-def _least_share(near: NDArray[np.float64], far: NDArray[np.float64]) -> float:
-    """Return how far a point has to be moved so that nothing is above its bound."""
-    broken = near[:-1] > 0
-    a, b = near[:-1][broken], np.minimum(far[:-1][broken], 0.0)
-    return float(np.max(a / (a - b), initial=0.0))
-
-
-def _excess(
-    program: Program, grams: Grams, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return how much every constraint is above its bound, last the metric."""
-    every = np.array(program.pairs, dtype=int).reshape(-1, 2)
-    whole = program.products(grams)
-    given = [
-        sum(float(c) * values[index] for index, c in one.values)
-        + sum(float(c) * whole[a, b] for a, b, c in one.terms)
-        - float(one.bound)
-        for one in (*program.given, program.objective)
-    ]
-    pairs = violations(program, whole, values, every)
-    return np.concatenate([given[:-1], pairs, given[-1:]])
-
-
-def _half(program: Program, inside: Instance) -> tuple[Grams, NDArray[np.float64]]:
-    """Return half an instance in float64."""
-    grams = {}
-    for space, rows in inside.factors.items():
-        root = np.array([
-            [entry / rows.denominator for entry in row] for row in rows.numerators
-        ])
-        weights = np.array([float(one) for one in inside.weights[space]])
-        grams[space] = (root * weights) @ root.T / 2
-    return grams, np.array([float(value) / 2 for value in inside.values])
-
-
-def _rounded(program: Program, mean: Mean, share: Fraction) -> Instance | str:
-    r"""Round a mean with another share of the instance.
-
-    Args:
-        program: the program.
-        mean: of points.
-        share: of the instance.
-
-    Returns:
-        The instance, or what the point breaks.
-    """
-    factors, axes = {}, {}
-    if mean.inside is None or mean.share >= 1:
-        return "nothing is inside"
-    by = float(1 - share) / (1 - mean.share)
-    for space, gram in mean.grams.items():
-        levels, directions = np.linalg.eigh(by * gram)
-        near = _dyadic(directions * np.sqrt(np.maximum(levels, 0.0)))
-        far = mean.inside.factors[space]
-        below = lcm(near.denominator, far.denominator)
-        parts = [one.numerators * (below // one.denominator) for one in (near, far)]
-        factors[space] = Scaled(np.hstack(parts), below)
-        axes[space] = (ONE,) * len(gram)
-        axes[space] += tuple(share / 2 * axis for axis in mean.inside.weights[space])
-    pairs = zip(mean.values, mean.inside.values, strict=True)
-    exact = tuple(Fraction(float(by * a)) + share / 2 * b for a, b in pairs)
-    return reached(program, "by rounding", factors, axes, exact)
+    point = restored(program, solution, enough)
+    if isinstance(point, str):
+        return point
+    factors = {space: _dyadic(rows) for space, rows in point.factors.items()}
+    axes = {space: (ONE,) * rows.shape[1] for space, rows in point.factors.items()}
+    values = tuple(Fraction(float(value)) for value in point.values)
+    return reached(program, "by rounding", factors, axes, values)
 
 
 def parabola(program: Program, c: Fraction) -> Instance | str:

@@ -37,8 +37,6 @@ DEEP = 5e-3
 BOUNDARY = 0.95
 REFINED, SETTLED, LEFT = 4, 1e-11, 1e-2
 """Equations are solved again at most so often, until so little of them is left."""
-TRAIL = 12
-NEARER = 0.7
 EXACT = 1e2
 """How much smaller the dual residual has to be: rounding leaves it no room."""
 PAUSES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
@@ -75,10 +73,7 @@ class Solution:
         lower: the primal's value, for the constraints that were given.
         residual: the largest relative violation of the constraints and of the dual.
         status: "solved", or why the method stopped before.
-        trail: Gram matrices and values of earlier points, the latest first: they lie
-            deeper inside the constraints.
         spread: the value over the trace of the Gram matrices, in the solver's units.
-        rise: the value over the sum of the inequalities' multipliers, in these units.
         state: of an early point.
     """
 
@@ -89,9 +84,7 @@ class Solution:
     lower: float
     residual: float
     status: str
-    trail: tuple[tuple[Grams, Array], ...] = ()
     spread: float = 0.0
-    rise: float = 0.0
     state: State | None = None
 
 
@@ -107,7 +100,6 @@ def solved(
     pause: Pause | None = None,
     slack: float = 0.0,
     start: State | None = None,
-    margin: float = 0.0,
 ) -> Solution:
     """Solve the program for some of its constraints.
 
@@ -121,7 +113,6 @@ def solved(
         slack: at least this multiple of the identity is left of every matrix, in the
             solver's units.
         start: a point of nearly the same program.
-        margin: every inequality is tightened by this, in the solver's units.
 
     Returns:
         The last point.
@@ -131,7 +122,6 @@ def solved(
     for whole in wholes:
         whole.goal[np.diag_indices(whole.size)] += slack
     method = _Method(program, imposed, wholes)
-    method.b[method.signed] -= margin
     if start is not None:
         method.resume(start)
     found = method.solve(tolerance, floor, progress, pause)
@@ -260,9 +250,8 @@ class _Method:
     ) -> Solution:
         """Return the last point: the tolerance is met or steps vanish."""
         status, best = "stopped after the last iteration", np.inf
-        kept, last, since = self._kept(), np.inf, 0
+        kept, since = self._kept(), 0
         levels = [level for level in PAUSES if level > tolerance]
-        trail: list[tuple[Grams, Array]] = []
         floor /= self.height
         for count in range(ITERATIONS):
             rp, Rd, rf = self.residuals()
@@ -274,10 +263,6 @@ class _Method:
                 float(np.abs(rf).max(initial=0.0)),
             )
             gap = self.mu * self.order / size
-            if gap < NEARER * last:
-                here = self._seen(self.X, self.f)
-                trail = [here, *trail[: TRAIL - 1]]
-                last = gap
             if progress:
                 progress(
                     f"step {count}: {upper * self.height:.6g} >= value, gap {gap:.1e}"
@@ -288,7 +273,7 @@ class _Method:
                 self.early, self.fresh = self.state(), False
             if pause and levels and best < levels[0]:
                 levels = [level for level in levels if level < best]
-                if pause(self._solution(kept, best, "paused", tuple(trail))):
+                if pause(self._solution(kept, best, "paused")):
                     status = "paused"
                     break
             reached = wrong < tolerance and upper <= floor * (1 + 5 * tolerance)
@@ -305,7 +290,7 @@ class _Method:
             except np.linalg.LinAlgError:
                 status = "the equations are singular to float64"
                 break
-        return self._solution(kept, best, status, tuple(trail))
+        return self._solution(kept, best, status)
 
     def _reached(self, Rd: list[Array]) -> float:
         """Return by how much the value is off where the matrix equations are."""
@@ -320,7 +305,6 @@ class _Method:
         kept: tuple[Array, list[Array], Array, tuple[float, float]],
         wrong: float,
         status: str,
-        trail: tuple[tuple[Grams, Array], ...],
     ) -> Solution:
         y, X, f, (upper, lower) = kept
         h = self.height
@@ -334,9 +318,7 @@ class _Method:
             lower * h,
             wrong,
             status,
-            trail,
             spread,
-            abs(upper) / float(y[self.signed].sum()),
             self.early,
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -14,15 +13,8 @@ from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
 from sfl_theory.worst_case.columns import Found, searched
 from sfl_theory.worst_case.exact import check
-from sfl_theory.worst_case.instance import (
-    Instance,
-    Mean,
-    insides,
-    nearest,
-    parabola,
-    rounded,
-)
-from sfl_theory.worst_case.interior import Progress, Solution
+from sfl_theory.worst_case.instance import Instance, mended, parabola
+from sfl_theory.worst_case.interior import Progress
 from sfl_theory.worst_case.program import Program
 from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
@@ -30,13 +22,7 @@ from sfl_theory.worst_case.setting import Setting
 
 TOLERANCES = ((1500, 1e-7), (5000, 2e-5), (10**9, 1e-4))
 """Of the float solver, by how many interpolation inequalities there are."""
-CLOSE, SMALL = 5, TOLERANCES[0][0]
-"""A search among more pairs ends where both sides are so many tolerances apart."""
 SLACKS = (0, 1, 10)
-MARGINS = (0.0, 1e-6, 1e-5, 1e-4)
-"""By so much of the value inequalities are tightened to reach it from below."""
-BROKEN = 1e-2
-"""Where inequalities that were left out are broken by more, no margin helps."""
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
@@ -125,18 +111,7 @@ def _worst_case(
         tolerance = next(amount for most, amount in TOLERANCES if pairs <= most)
     explicit = _explicit(program)
     floor = float(explicit.value) if explicit else -math.inf
-    noisy = bool(setting.sigma2) and not setting.two_point
-    inside = insides(program) if below and not noisy else []
-
-    def enough(solution: Solution) -> bool:
-        best = nearest(program, solution, inside)
-        known = -math.inf if best is None else best.value
-        return max(known, floor) >= solution.upper * (1 - CLOSE * tolerance)
-
-    large = len(program.pairs) > SMALL
-    found = searched(
-        program, tolerance, progress, floor, enough=enough if large else None
-    )
+    found = searched(program, tolerance, progress, floor)
     failed: list[str] = []
     certificate, instance = None, None
     try:
@@ -144,7 +119,7 @@ def _worst_case(
     except NotRoundedError as error:
         failed.append(f"from above: {error}")
     if below:
-        tried = reaching(program, found, explicit, inside, tolerance)
+        tried = reaching(program, found, explicit, tolerance)
         tried = _two_point(setting, tried, progress)
         if isinstance(tried, Instance):
             instance = tried
@@ -192,7 +167,6 @@ def reaching(
     program: Program,
     found: Found,
     explicit: Instance | None,
-    inside: Sequence[Mean],
     tolerance: float,
 ) -> Instance | str:
     """Return an explicit function that reaches the value, else a rounded instance.
@@ -203,7 +177,6 @@ def reaching(
         program: the program.
         found: its float solution.
         explicit: the best explicit function.
-        inside: see ``insides``.
         tolerance: of the solver.
 
     Returns:
@@ -215,22 +188,8 @@ def reaching(
         return explicit
     if noisy:
         return "a relaxation of noise gives no problem"
-    instance = rounded(program, found, inside)
-    for margin in MARGINS if found.broken < BROKEN else ():
-        if isinstance(instance, Instance) and instance.value >= near:
-            break
-        tight = interior.solved(
-            program,
-            found.constraints,
-            tolerance,
-            margin=margin * found.solution.rise,
-        )
-        tried = rounded(program, replace(found, solution=tight), inside)
-        if isinstance(instance, str) or (
-            isinstance(tried, Instance) and tried.value > instance.value
-        ):
-            instance = tried
-    return instance
+    enough = found.solution.upper * (1 - 2 * tolerance)
+    return mended(program, found.solution, enough)
 
 
 def _two_point(

@@ -15,7 +15,7 @@ from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
 from sfl_theory.worst_case.columns import searched
 from sfl_theory.worst_case.exact import check
-from sfl_theory.worst_case.instance import Instance, reached, rounded
+from sfl_theory.worst_case.instance import Instance, mended, reached
 from sfl_theory.worst_case.setting import Setting
 from sfl_theory.worst_case.solve import worst_case
 
@@ -160,13 +160,14 @@ def worst_of(setting: Setting) -> float:
 
 def test_an_instance_that_breaks_an_assumption_is_none() -> None:
     found = searched(formulated(SETTINGS[0]), 1e-7)
-    mine = rounded(formulated(SETTINGS[0]), found)
+    enough = found.solution.upper * (1 - 1e-6)
+    mine = mended(formulated(SETTINGS[0]), found.solution, enough)
     assert isinstance(mine, Instance)
     for change in ({"zeta2": Q(1, 2)}, {"initial": Q(9, 10)}, {"mu": Q(1, 5)}):
         other = formulated(replace(SETTINGS[0], **change))
         data = (mine.factors, mine.weights, mine.values)
         assert isinstance(reached(other, "of a wider class", *data), str)
-        moved = rounded(other, found)
+        moved = mended(other, found.solution, enough)
         assert isinstance(moved, str) or moved.value < mine.value
 
 

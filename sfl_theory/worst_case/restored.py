@@ -1,0 +1,288 @@
+r"""From the solver's points to vectors that keep to every constraint.
+
+The Gram matrices of a float solver break constraints by its accuracy, and late points
+of a run lie so close together that this is too much. Written by factors, $G=RR^\top$,
+constraints are quadratic in $R$ and the values $f$; a step $d$ is the one nearest to
+one along the metric's slope by which they hold linearised, as in sequential quadratic
+programming:
+
+.. math:: \min_d\ \tfrac12\|d-\rho\nabla m\|^2\quad\text{such that}\quad
+   r_k+\langle\nabla r_k,d\rangle\le0,
+
+$m$ the metric and $r_k$ how far a constraint is above its bound, with a margin relative
+to the points' distance. What is left of $r_k$ is of second order in $d$.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.worst_case.certificate import Space
+from sfl_theory.worst_case.interior import Grams, Solution
+from sfl_theory.worst_case.least_step import NoStepError, least_step
+from sfl_theory.worst_case.program import Constraint, Program
+
+Array = NDArray[np.float64]
+
+LEFT_OUT = 1e-6
+"""Eigenvalues of a Gram matrix below this, relative to the largest, are left out."""
+FEW, MOST_UNKNOWNS = 400, 2500
+ROWS, LEAST_ROWS = 3, 2000
+"""So many interpolation inequalities per unknown enter a step, the worst ones."""
+MARGIN, ROOM = 1e-7, 1e-11
+"""Kept of the interpolation inequalities' room; of all constraints, in units."""
+STEPS, FIRST, LAST = 60, 5e-4, 1e-6
+"""Steps at most; how far they go for the metric, relative to the point."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Vectors and values.
+
+    Attributes:
+        factors: coordinates of every space's atoms, a row each.
+        values: the clients' function values at the nodes.
+    """
+
+    factors: Grams
+    values: Array
+
+
+def restored(program: Program, solution: Solution, enough: float) -> Point | str:
+    """Return a point near the solver's that keeps to every constraint in float64.
+
+    From a point that does, steps also gain: twice as much each time the metric is
+    larger where the constraints hold again, a quarter where it is not.
+
+    Args:
+        program: the program.
+        solution: the solver's.
+        enough: the metric's value from which on nothing better is looked for.
+
+    Returns:
+        The point with the largest metric that was met, or why there is none.
+    """
+    factors = _factors(program, solution.grams)
+    system = _System(program, {s: one.shape[1] for s, one in factors.items()})
+    if system.unknowns > MOST_UNKNOWNS:
+        return f"{system.unknowns} unknowns, the limit is {MOST_UNKNOWNS}"
+    at = system.joined(Point(factors, solution.values))
+    best, most, reach, why = at, -np.inf, FIRST, "constraints stay broken"
+    for _ in range(STEPS):
+        point = system.point(at)
+        inside = system.above(point, 0.0).max() < -ROOM / 10
+        metric = system.metric(point)
+        if inside and metric > most:
+            best, most, reach = at, metric, 2 * reach
+        elif inside:
+            at, reach = best, reach / 4
+        if most >= enough or reach < LAST:
+            break
+        try:
+            at = at + system.step(at, reach if inside else 0.0)
+        except NoStepError as error:
+            why, at, reach = str(error), best, reach / 4
+            if most == -np.inf:
+                break
+    return why if most == -np.inf else system.point(best)
+
+
+def _factors(program: Program, grams: Grams) -> Grams:
+    """Return R for the largest eigenvalues of the Gram matrices, in units.
+
+    Small ones, too, while few numbers are unknown: where gradients coincide, points of
+    a lower rank may have nothing inside.
+    """
+    sizes = _sizes(program)
+    parts = {
+        s: np.linalg.eigh(gram / (sizes[s] * sizes[s].T)) for s, gram in grams.items()
+    }
+    every = [
+        (x, s, k) for s, (levels, _) in parts.items() for k, x in enumerate(levels)
+    ]
+    every.sort(key=lambda one: -one[0])
+    kept: dict[Space, list[int]] = {s: [] for s in grams}
+    unknown = program.values
+    for level, space, k in every:
+        unknown += len(sizes[space])
+        if level > 0 and (unknown <= FEW or level > LEFT_OUT * every[0][0]):
+            kept[space].append(k)
+    return {
+        s: directions[:, kept[s]] * np.sqrt(levels[kept[s]]) * sizes[s]
+        for s, (levels, directions) in parts.items()
+    }
+
+
+def _sizes(program: Program) -> Grams:
+    """Return what the atoms of every space are measured in, a column."""
+    unit, basis = program.units, program.basis
+    return {s: np.array([[unit.atom(a)] for a in basis[s]]) for s in program.spaces}
+
+
+@dataclass(frozen=True)
+class _System:
+    """Constraints of a program as functions of what is unknown, all in units.
+
+    Attributes:
+        program: the program; its constraints are inequalities that speak of all spaces.
+        ranks: columns of every space's factor.
+    """
+
+    program: Program
+    ranks: dict[Space, int]
+
+    @cached_property
+    def sizes(self) -> Grams:
+        """What the atoms are measured in, a column."""
+        return _sizes(self.program)
+
+    @property
+    def unknowns(self) -> int:
+        """How many numbers are unknown."""
+        of_factors = sum(len(self.sizes[s]) * rank for s, rank in self.ranks.items())
+        return of_factors + self.program.values
+
+    @property
+    def worth(self) -> float:
+        """What function values and interpolation inequalities are measured in."""
+        return self.program.units.x * self.program.units.g
+
+    def joined(self, point: Point) -> Array:
+        """Return what is unknown as one vector."""
+        parts = [(point.factors[s] / self.sizes[s]).ravel() for s in self.ranks]
+        return np.concatenate([*parts, point.values / self.worth])
+
+    def point(self, at: Array) -> Point:
+        """Return the point of such a vector."""
+        factors, start = {}, 0
+        for space, rank in self.ranks.items():
+            size = self.sizes[space]
+            stop = start + len(size) * rank
+            factors[space] = at[start:stop].reshape(len(size), rank) * size
+            start = stop
+        return Point(factors, at[start:] * self.worth)
+
+    def vectors(self, point: Point) -> Array:
+        """Return the program's vectors, a row each."""
+        tables = self.program.tables
+        return np.hstack([tables[s] @ point.factors[s] for s in self.ranks])
+
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+        """Vectors (x, y, grad F(x), grad F(y)), values (F(x), F(y)) of every pair."""
+        nodes, none = self.program.nodes, self.program.values
+        x = np.array([node.x for node in nodes])
+        g = np.array([node.gradient for node in nodes])
+        f = np.array([none if node.value is None else node.value for node in nodes])
+        p, q = np.array(self.program.pairs, dtype=int).reshape(-1, 2).T
+        return np.array([x[p], x[q], g[p], g[q]]), np.array([f[p], f[q]])
+
+    @cached_property
+    def forms(self) -> tuple[Array, Array]:
+        r"""An interpolation inequality and its room as forms in the four vectors.
+
+        The room is $(\|u-\mu v\|^2+\|Sv-u\|^2)/(2(S-\mu))$, $v=x-y$: a share of it is
+        about what a function has to spare that is less smooth and more curved.
+        """
+        form = np.zeros((4, 4))
+        for a, b, amount in self.program.interpolating:
+            form[a, b] += float(amount) / 2
+            form[b, a] += float(amount) / 2
+        S = float(self.program.setting.S)
+        mu = -S if self.program.setting.mu is None else float(self.program.setting.mu)
+        v, u = np.array([1.0, -1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, -1.0])
+        squares = [np.outer(w, w) for w in (u - mu * v, S * v - u)]
+        return form, (squares[0] + squares[1]) / (2 * (S - mu))
+
+    def above(self, point: Point, margin: float) -> Array:
+        """Return by how much constraints are above their bounds, all pairs last.
+
+        Args:
+            point: where.
+            margin: so much of their room is added to interpolation inequalities.
+        """
+        vectors = self.vectors(point)
+        given = [
+            (self._left(one, vectors, point.values) - float(one.bound))
+            / self.program.unit(one)
+            for one in self.program.given
+        ]
+        four, (p, q) = self.pairs
+        each, values = vectors[four], np.append(point.values, 0.0)
+        form = self.forms[0] + margin * self.forms[1]
+        squares = np.einsum("ab,akc,bkc->k", form, each, each, optimize=True)
+        return np.append(given, (values[q] - values[p] + squares) / self.worth)
+
+    def metric(self, point: Point) -> float:
+        """Return what is as large as possible."""
+        return self._left(self.program.objective, self.vectors(point), point.values)
+
+    @staticmethod
+    def _left(one: Constraint, vectors: Array, values: Array) -> float:
+        inner = sum(float(c) * (vectors[a] @ vectors[b]) for a, b, c in one.terms)
+        return float(inner + sum(float(c) * values[k] for k, c in one.values))
+
+    def step(self, at: Array, reach: float) -> Array:
+        """Return the least step by which the worst constraints hold linearised.
+
+        Args:
+            at: from where.
+            reach: how far it would go for the metric alone, relative to the point.
+
+        Raises:
+            NoStepError: there is none, as far as is seen.
+        """
+        point, count = self.point(at), len(self.program.given)
+        above = self.above(point, MARGIN)
+        most = max(ROWS * self.unknowns, LEAST_ROWS)
+        worst = np.argsort(-above[count:])[:most]
+        vectors = self.vectors(point)
+        given = [self._slope(one, vectors) for one in self.program.given]
+        scale = np.array([self.program.unit(one) for one in self.program.given])
+        slopes = np.vstack([
+            np.array(given).reshape(count, self.unknowns) / scale[:, None],
+            self._pair_slopes(vectors, worst) / self.worth,
+        ])
+        bounds = -np.append(above[:count], above[count:][worst]) - ROOM
+        gain = self._slope(self.program.objective, vectors)
+        gain *= reach * np.linalg.norm(at) / np.linalg.norm(gain)
+        return least_step(slopes, bounds, gain)
+
+    def _slope(self, one: Constraint, vectors: Array) -> Array:
+        """Return the derivative of a left side by what is unknown."""
+        turned = np.zeros_like(vectors)
+        for a, b, c in one.terms:
+            turned[a] += float(c) * vectors[b]
+            turned[b] += float(c) * vectors[a]
+        parts, start = [], 0
+        for space, rank in self.ranks.items():
+            by = self.program.tables[space].T @ turned[:, start : start + rank]
+            parts.append((by * self.sizes[space]).ravel())
+            start += rank
+        values = np.zeros(self.program.values)
+        for k, c in one.values:
+            values[k] += float(c) * self.worth
+        return np.concatenate([*parts, values])
+
+    def _pair_slopes(self, vectors: Array, rows: NDArray[np.int_]) -> Array:
+        """Return the derivatives of interpolation inequalities, a row each."""
+        four, f = (one[:, rows] for one in self.pairs)
+        form = self.forms[0] + MARGIN * self.forms[1]
+        turned = 2 * np.einsum("ab,bkc->akc", form, vectors[four])
+        parts, start = [], 0
+        for space, rank in self.ranks.items():
+            atoms = self.program.tables[space][four]
+            by = np.einsum(
+                "akn,akc->knc", atoms, turned[:, :, start : start + rank], optimize=True
+            )
+            parts.append((by * self.sizes[space]).reshape(len(rows), -1))
+            start += rank
+        values = np.zeros((len(rows), self.program.values + 1))
+        at = np.arange(len(rows))
+        values[at, f[0]] -= self.worth
+        values[at, f[1]] += self.worth
+        return np.hstack([*parts, values[:, :-1]])
