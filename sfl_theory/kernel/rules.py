@@ -9,7 +9,7 @@ t a round, i and j steps, b a side.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from . import hypotheses as h
 from . import terms as k
@@ -58,6 +58,17 @@ def stationary(function: k.Function, w: Vec) -> Theorem:
     """
     at_best = k.gradient(function, k.vec(k.Star(function)))
     return zero(k.inner(at_best, w), h.Minimiser(function))
+
+
+@rule
+def vanish(theorem: Theorem, u: Vec, w: Vec) -> Theorem:
+    """Return <u, w> = 0 from -||u||^2 >= 0.
+
+    Proof: then E||u||^2 = 0, so u is 0 almost surely. Given the draws, if the theorem
+    holds given them.
+    """
+    require(not theorem.form + k.norm2(u), "%s does not say that %s is 0", theorem, u)
+    return theorem_of(theorem.hypotheses, k.inner(u, w), True)
 
 
 @rule
@@ -357,13 +368,33 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 
 
 @rule
-def expect(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
-    """Return J_n(t) e - e = 0 for e that does not depend on who takes part in round t.
+def expect(run: Split, n: k.ClientIndex, t: Ratio, form: Lin) -> Theorem:
+    """Return J_n(t) e - e = 0 for e that does not depend on J_n(t).
 
-    Proof: E J_n = 1, and J_n is independent of e; see `_undrawn`.
+    Proof: E J_n = 1, and J_n is independent of e; see `_undrawn`, and `_others` for
+    draws that are factors in e.
     """
+    apart = _others(run, n, t, form) if k.CHANCE in form.free else _NONE
     _undrawn(run, t, form)
-    return zero(form * k.draw(run, n, t) - form, h.Participation(run))
+    return zero(form * k.draw(run, n, t) - form, h.Participation(run), *apart)
+
+
+def _others(run: Split, n: k.ClientIndex, t: Ratio, form: Lin) -> Hypotheses:
+    """Return what is assumed where the form's draws are to be independent of J_n(t).
+
+    Draws of earlier rounds are, and those of #m, if n is #p and p, m < N differ.
+    """
+    numbers, N = list[int](), number_of(over_clients(lambda _: k.constant(1)))
+    for one in k.subterms(form):
+        if not isinstance(one, k.Draw):
+            continue
+        m, earlier = one.client, (t - 1 - ratio(one.round)).poly().natural()
+        if not earlier:
+            fits = isinstance(n, k.Numbered) and isinstance(m, k.Numbered)
+            require(fits and n is not m, "%s may be %s", m, n)
+            numbers += [cast(k.Numbered, one).number for one in (n, m)]
+        require(one.run is run, "%s is of another run", one)
+    return required(N - 1 - max(numbers)) if numbers else _NONE
 
 
 @rule
@@ -373,6 +404,7 @@ def expect_both(run: Split, n: Client, m: Client, t: Ratio, form: Lin) -> Theore
     Proof: J_n and J_m are independent with mean 1 for m other than n, E J_n^2 = 1/q_n,
     and both are independent of e(m).
     """
+    require(k.CHANCE not in form.free, "%s has draws", form)
     _undrawn(run, t, form)
     require(n is not m, "%s is bound", m)
     both = form * (k.draw(run, n, t) * k.draw(run, m, t) - 1)
@@ -381,11 +413,11 @@ def expect_both(run: Split, n: Client, m: Client, t: Ratio, form: Lin) -> Theore
 
 
 def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
-    """Refuse a form that may depend on the draws of round t.
+    """Refuse a form whose atoms may depend on the draws of round t.
 
-    It does not if it has no draw itself, and is made of numbers, minimisers, of x(s)
-    and E[. | s] with s <= t, and of local points and noises of rounds < t (of SFL-V1
-    also of round t, for its clients do not meet within a round).
+    They do not if they are made of numbers, minimisers, of x(s) and E[. | s] with
+    s <= t, and of local points and noises of rounds < t (of SFL-V1 also of round t, for
+    its clients do not meet within a round).
     """
     now = k.natural(t)
 
@@ -393,5 +425,5 @@ def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
         same = (t - _at_most(one.round, at)).poly().natural()
         return run.kind is k.Kind.V1 and same
 
-    fits = k.CHANCE not in form.free and _determined(form, run, now, apart, {})
+    fits = _determined(form, run, now, apart, {})
     require(fits, "%s depends on who takes part", form)

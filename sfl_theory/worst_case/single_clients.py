@@ -114,6 +114,10 @@ class SingleClients:
 
     # Values ------------------------------------------------------------------------
 
+    def models(self) -> Iterable[k.Vec]:
+        """Return where f's gradients are."""
+        return [k.iterate(self.run, s) for s in range(self.rounds + 1)]
+
     def first(self, s: int) -> Iterator[int]:
         """Yield the clients whose first point of round s is x(s)."""
         still = not fraction(self.run.server.rate.at(ratio(s)))
@@ -164,8 +168,7 @@ class SingleClients:
     def _slopes(self, side: k.Side | None) -> None:
         """Write gradients of f by the clients', and one at x* by the others'."""
         weights, numbers = self.numbers.weights, self.numbers
-        for s in range(self.rounds + 1):
-            x = k.iterate(self.run, s)
+        for x in self.models():
             mine = self._gradient(k.MEAN, x, side)
             if self.form.rows.get(mine):
                 by = {
