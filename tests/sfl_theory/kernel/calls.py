@@ -420,6 +420,11 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         for form in apart_from_draws(run):
             add("expect", run, n, now, form)
             add("expect_both", run, n, m, now, form)
+            if k.CONDITIONAL not in form.free:  # what it hides is refused
+                add("expect", run, k.Numbered(2), now, form * beside_first(run))
+                add("expect", run, m, now + 1, form * draw(run, m, now) ** 2)
+        add("expect", run, FIRST, now, constant(1 / (1 + beside_first(run))))
+        later("vanish", lambda r=run: vanished(R, r, draw(r, n, now)))
         u = summed(
             CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now)
         )
@@ -458,6 +463,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("unbiased_after", run, n, now, of(i), m, of(j), u)
         add("unbiased_after", run, n, ZERO, ONE, m, ZERO, noise(run, m, ZERO, ZERO))
         add("unbiased_after", run, n, now, ONE, n, ZERO, noise(run, n, now, ZERO))
+    for u in (x, gradient(MEAN, vec(Star(MEAN))), x - y * S):
+        later("vanish", lambda v=u: R.vanish(R.assume(-norm2(v)), v, z))
+    for run in RUNS:
+        later("vanish", lambda r=run: vanished(R, r, S))
     everywhere = h.every(CLIENTS, n, h.Smooth(Local(n), S))
     for who in (n, k.Numbered(1)):
         later("specialise", lambda c=who: R.specialise(near(R, c), everywhere, c))
@@ -536,6 +545,21 @@ def forms_of_draws(run: Split) -> list[k.Lin]:
 def clients_number(number: k.Ratio) -> k.Ratio:
     """Return the sum over clients."""
     return summed(CLIENTS, n, constant(number)).coefficients[k.UNIT]
+
+
+FIRST, SECOND = k.Numbered(0), k.Numbered(1)
+
+
+def beside_first(run: Split) -> k.Ratio:
+    """Return draws that do not depend on that of clients 0 and 2 in round t."""
+    return draw(run, SECOND, now) ** 2 * S
+
+
+def vanished(R: ModuleType, run: Split, c: k.Ratio) -> object:
+    """Take what a definition says to be 0 for a vector that is 0."""
+    u = gradient(MEAN, x) - summed(CLIENTS, n, gradient(Local(n), x) * weight(n))
+    none = R.combine(((R.mean_gradient(x, u), -c * c),), (), None, ())
+    return R.vanish(none, u * c, iterate(run, now + 1) * c - z)
 
 
 def apart_from_draws(run: Split) -> list[k.Lin]:
@@ -757,6 +781,18 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         for form in beside_the_draws(run):
             add("expect", run, n, now, form)
             add("expect_both", run, n, m, now, form)
+        for other in (
+            draw(run, FIRST, now),
+            draw(run, FIRST, now) * draw(run, SECOND, now),
+            1 / (1 + draw(run, FIRST, now)),
+            draw(run, n, now),
+            clients_number(draw(run, n, now)),
+            draw(run, FIRST, of(d)),
+        ):
+            add("expect", run, FIRST, now, constant(other))
+            add("expect", run, n, now, constant(other))
+            add("expect", run, FIRST, now, value_of(MEAN, iterate(run, now) * other))
+        add("expect", run, FIRST, now, norm2(ahead_of(run)) * draw(run, SECOND, now))
         add("expect_both", run, n, n, now, constant(ONE))
         add("expect_both", run, n, n, now, value_of(MEAN, iterate(run, now)))
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
@@ -798,6 +834,11 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             *([] if run.kind.visits else [noise(run, m, now, of(j))]),
         ):
             add("unbiased_after", run, n, now, of(i), m, of(j), u)
+    for u, v in ((x, y), (x, x + y), (x, x * 2)):
+        later("vanish", lambda u=u, v=v: R.vanish(R.assume(-norm2(u)), v, z))
+    later("vanish", lambda: R.vanish(R.combine((), ((x, ONE),), None, ()), x, z))
+    later("vanish", lambda: R.vanish(R.assume(constant(S) - norm2(x)), x, z))
+    later("vanish", lambda: R.vanish(R.assume(-inner(x, y)), x, z))
     apart = h.every(steps(2), i, h.Holds(constant(of(i) * (of(i) - 1))))
     between = R.assume(constant(ratio(Q(-1, 4))))
     for where in (ratio(Q(1, 2)), ratio(-1), S, n, k.Numbered(1), of(j)):
@@ -817,6 +858,10 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     for run in (V2, WEIGHTED, MINIBATCH):
         add("resting", run, n, ZERO, tau + 1, Side.SERVER, x)
     return out
+
+
+def ahead_of(run: Split) -> k.Vec:
+    return iterate(run, now + 1)
 
 
 def averaged_times(
