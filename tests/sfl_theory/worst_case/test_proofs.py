@@ -201,7 +201,7 @@ DRAWN_SETTINGS = {
     "drawn twice, visits": asked(2 * ONE, 2 * SLOW, tau=1, **VISITED),
 }
 SETTINGS |= DRAWN_SETTINGS
-FEW = ["drawn", "drawn, visits", "drawn twice", "drawn, one always"]
+FEW = ["drawn", "drawn, visits", "drawn twice"]
 FEW += ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
 FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
@@ -228,6 +228,8 @@ def test_a_certificate_is_a_proof(name: str) -> None:
     assert claim.left == proved.statement.left
     assert claim.right == constant(found.bound)
     assert claim.used <= claim.hypotheses == proved.statement.hypotheses
+    if name in DRAWN_SETTINGS:  # chances that contradict each other prove anything
+        assert claim.sides is not None and claim.sides[0] <= claim.sides[1]
 
 
 @pytest.mark.parametrize("name", [one for one in FEW if one.startswith("visits")])
@@ -236,19 +238,6 @@ def test_the_assumed_order_is_that_of_a_run(name: str) -> None:
     proved = prove(certificate(name))
     assert proved.model is not None
     (claim,) = replay(proved.document())
-    assert claim.sides is not None and claim.sides[0] <= claim.sides[1]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in FEW else pytest.mark.long)
-        for name in DRAWN_SETTINGS
-    ],
-)
-def test_a_model_meets_what_is_assumed_of_draws(name: str) -> None:
-    """Chances that contradict each other would prove anything."""
-    (claim,) = replay(prove(certificate(name)).document())
     assert claim.sides is not None and claim.sides[0] <= claim.sides[1]
 
 
