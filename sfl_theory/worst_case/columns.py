@@ -199,9 +199,9 @@ def _near(program: Program, p: Node, q: Node) -> bool:
     """
     if STAR in {p.point, q.point}:
         return True
-    if program.setting.enumerated and program.setting.mu is None:
-        if not all(program.vectors[one.x].forms for one in (p, q)):
-            return True
+    tied = program.setting.enumerated and program.setting.mu is None
+    if tied and not all(program.vectors[one.x].forms for one in (p, q)):
+        return True
     past = min(len(p.point.past), len(q.point.past))
     if p.point.past[:past] != q.point.past[:past]:
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import log2
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
@@ -35,7 +36,7 @@ from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
 
-MOST_RATES = 60
+MOST_RATES, MOST_OUTCOMES = 60, 64
 FIELDS = {
     "start-distance": "",
     "start-gap": "",
@@ -125,6 +126,11 @@ def refuse(setting: Setting) -> None:
         (setting.visits is not None, "no proof of SFL-V2's visits for all N at once"),
         (setting.two_point, "no proof of noise of two values, one by one"),
         (setting.partial and setting.sigma2 > 0, "no proof of noise of some clients"),
+        (
+            setting.partial
+            and len(setting.shares) * setting.rounds > log2(MOST_OUTCOMES),
+            f"no proof of more than {MOST_OUTCOMES} outcomes",
+        ),
         (
             setting.partial and setting.algorithm == "minibatch-sfl",
             "no proof of a mean over those present, whose weights are random",
