@@ -9,6 +9,7 @@ t a round, i and j steps, b a side.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, cast
 
 from . import hypotheses as h
@@ -368,21 +369,32 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 
 
 @rule
-def expect(run: Split, n: k.ClientIndex, t: Ratio, form: Lin) -> Theorem:
-    """Return J_n(t) e - e = 0 for e that does not depend on J_n(t).
+def expect(
+    run: Split, n: k.ClientIndex, t: Ratio, form: Lin, others: tuple[Client, ...]
+) -> Theorem:
+    """Return sum (J_n(t) J_m(t) ... - 1) e = 0 over different m, ... other than n.
 
-    Proof: E J_n = 1, and J_n is independent of e; see `_undrawn`, and `_others` for
-    draws that are factors in e.
+    Proof: draws of different clients have mean 1, and are independent of each other and
+    of e: see `_undrawn`, and `_beside` for draws that are factors in e.
     """
-    apart = _others(run, n, t, form) if k.CHANCE in form.free else _NONE
+    known = _beside(run, n, t, form, others) if k.CHANCE in form.free else _NONE
     _undrawn(run, t, form)
-    return zero(form * k.draw(run, n, t) - form, h.Participation(run), *apart)
+    every = (n, *others)
+    apart = len({*every}) == len(every) and run.free.isdisjoint(others)
+    require(apart, "%s are bound, and different", others)
+    form = form * (prod((k.draw(run, m, t) for m in every), start=ratio(1)) - 1)
+    for at in range(len(others), 0, -1):
+        equal = (k.lin_at(form, {others[at - 1]: m}) for m in every[:at])
+        form = k.summed(k.CLIENTS, others[at - 1], form) - Lin({}).plus(equal)
+    return zero(form, h.Participation(run), *known)
 
 
-def _others(run: Split, n: k.ClientIndex, t: Ratio, form: Lin) -> Hypotheses:
+def _beside(
+    run: Split, n: k.ClientIndex, t: Ratio, form: Lin, others: tuple[Client, ...]
+) -> Hypotheses:
     """Return what is assumed where the form's draws are to be independent of J_n(t).
 
-    Draws of earlier rounds are, and those of #m, if n is #p and p, m < N differ.
+    Draws of earlier rounds are, and those of #m, if n is #p alone and p, m < N differ.
     """
     numbers, N = list[int](), number_of(over_clients(lambda _: k.constant(1)))
     for one in k.subterms(form):
@@ -391,25 +403,10 @@ def _others(run: Split, n: k.ClientIndex, t: Ratio, form: Lin) -> Hypotheses:
         m, earlier = one.client, (t - 1 - ratio(one.round)).poly().natural()
         if not earlier:
             fits = isinstance(n, k.Numbered) and isinstance(m, k.Numbered)
-            require(fits and n is not m, "%s may be %s", m, n)
+            require(fits and n is not m and not others, "%s may be %s", m, n)
             numbers += [cast(k.Numbered, one).number for one in (n, m)]
         require(one.run is run, "%s is of another run", one)
     return required(N - 1 - max(numbers)) if numbers else _NONE
-
-
-@rule
-def expect_both(run: Split, n: Client, m: Client, t: Ratio, form: Lin) -> Theorem:
-    """Return sum_m J_n(t) J_m(t) e(m) - sum_m e(m) - (1/q_n - 1) e(n) = 0 for such e.
-
-    Proof: J_n and J_m are independent with mean 1 for m other than n, E J_n^2 = 1/q_n,
-    and both are independent of e(m).
-    """
-    require(k.CHANCE not in form.free, "%s has draws", form)
-    _undrawn(run, t, form)
-    require(n is not m, "%s is bound", m)
-    both = form * (k.draw(run, n, t) * k.draw(run, m, t) - 1)
-    own = k.lin_at(form, {m: n}) * k.symbol(k.Odds(n))
-    return zero(k.summed(k.CLIENTS, m, both) - own, h.Participation(run))
 
 
 def _undrawn(run: Split, t: Ratio, form: Lin) -> None:

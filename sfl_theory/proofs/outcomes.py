@@ -189,7 +189,7 @@ class Outcomes:
             del factors[s, p]
             rest = prod(factors.values(), start=ratio(1))
             here, q = p in path[s], 1 / (1 + self.odds[p])
-            mean = rules.expect(self.run, client(p), ratio(s), e * rest)
+            mean = rules.expect(self.run, client(p), ratio(s), e * rest, ())
             uses.append((mean, chance * q * (1 if here else -1)))
             chance *= q if here else 1 - q
             if not chance:
