@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from . import hypotheses as h
 from . import terms as k
@@ -59,6 +59,17 @@ def stationary(function: k.Function, w: Vec) -> Theorem:
     """
     at_best = k.gradient(function, k.vec(k.Star(function)))
     return zero(k.inner(at_best, w), h.Minimiser(function))
+
+
+@rule
+def vanish(theorem: Theorem, u: Vec, w: Vec) -> Theorem:
+    """Return <u, w> = 0 from -||u||^2 >= 0.
+
+    Proof: then E||u||^2 = 0, so u is 0 almost surely. Given the draws, if the theorem
+    holds given them.
+    """
+    require(not theorem.form + k.norm2(u), "%s does not say that %s is 0", theorem, u)
+    return theorem_of(theorem.hypotheses, k.inner(u, w), True)
 
 
 @rule
@@ -359,30 +370,51 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 
 @rule
 def expect(
-    run: Split, n: Client, t: Ratio, form: Lin, others: tuple[Client, ...]
+    run: Split, n: k.ClientIndex, t: Ratio, form: Lin, others: tuple[Client, ...]
 ) -> Theorem:
     """Return sum (J_n(t) J_m(t) ... - 1) e = 0 over different m, ... other than n.
 
     Proof: draws of different clients have mean 1, and are independent of each other and
-    of e, which does not depend on who takes part in round t; see `_undrawn`.
+    of e: see `_undrawn`, and `_beside` for draws that are factors in e.
     """
+    known = _beside(run, n, t, form, others) if k.CHANCE in form.free else _NONE
     _undrawn(run, t, form)
     every = (n, *others)
     apart = len({*every}) == len(every) and run.free.isdisjoint(others)
     require(apart, "%s are bound, and different", others)
     form = form * (prod((k.draw(run, m, t) for m in every), start=ratio(1)) - 1)
     for at in range(len(others), 0, -1):
-        equal = (k.lin_at(form, {every[at]: m}) for m in every[:at])
-        form = k.summed(k.CLIENTS, every[at], form) - Lin({}).plus(equal)
-    return zero(form, h.Participation(run))
+        equal = (k.lin_at(form, {others[at - 1]: m}) for m in every[:at])
+        form = k.summed(k.CLIENTS, others[at - 1], form) - Lin({}).plus(equal)
+    return zero(form, h.Participation(run), *known)
+
+
+def _beside(
+    run: Split, n: k.ClientIndex, t: Ratio, form: Lin, others: tuple[Client, ...]
+) -> Hypotheses:
+    """Return what is assumed where the form's draws are to be independent of J_n(t).
+
+    Draws of earlier rounds are, and those of #m, if n is #p alone and p, m < N differ.
+    """
+    numbers, N = list[int](), number_of(over_clients(lambda _: k.constant(1)))
+    for one in k.subterms(form):
+        if not isinstance(one, k.Draw):
+            continue
+        m, earlier = one.client, (t - 1 - ratio(one.round)).poly().natural()
+        if not earlier:
+            fits = isinstance(n, k.Numbered) and isinstance(m, k.Numbered)
+            require(fits and n is not m and not others, "%s may be %s", m, n)
+            numbers += [cast(k.Numbered, one).number for one in (n, m)]
+        require(one.run is run, "%s is of another run", one)
+    return required(N - 1 - max(numbers)) if numbers else _NONE
 
 
 def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
-    """Refuse a form that may depend on the draws of round t.
+    """Refuse a form whose atoms may depend on the draws of round t.
 
-    It does not if it has no draw itself, and is made of numbers, minimisers, of x(s)
-    and E[. | s] with s <= t, and of local points and noises of rounds < t (of SFL-V1
-    also of round t, for its clients do not meet within a round).
+    They do not if they are made of numbers, minimisers, of x(s) and E[. | s] with
+    s <= t, and of local points and noises of rounds < t (of SFL-V1 also of round t, for
+    its clients do not meet within a round).
     """
     now = k.natural(t)
 
@@ -390,5 +422,5 @@ def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
         same = (t - _at_most(one.round, at)).poly().natural()
         return run.kind is k.Kind.V1 and same
 
-    fits = k.CHANCE not in form.free and _determined(form, run, now, apart, {})
+    fits = _determined(form, run, now, apart, {})
     require(fits, "%s depends on who takes part", form)

@@ -22,7 +22,6 @@ from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, step
 from sfl_theory.proofs.unrolled import (
     block,
     j,
-    mean,
     n,
     now,
     single_steps,
@@ -110,7 +109,7 @@ class Numbers:
     """A run of clients with given weights, and an order of their visits.
 
     Attributes:
-        run: everyone takes part; learning rates are numbers at every round.
+        run: learning rates are numbers at every round.
         weights: of the clients.
         rounds: of which the order is assumed.
         turns: SFL-V2's clients take turns at every step; else each makes all its steps.
@@ -310,9 +309,10 @@ class Numbers:
         ]
         if side is None:
             g = stochastic(self.run, n, ratio(s), of(j))
-            whole = mean(k.summed(steps(steps_of(self.run, side)), j, g))
-            whole = moved + whole * self.run.client.outside(ratio(s))
-            uses.append((rules.blocks(whole, w), 1))
+            share = rules.share(self.run, n, ratio(s), k.Side.CLIENT)
+            whole = k.summed(steps(steps_of(self.run, side)), j, g) * share
+            whole = k.summed(k.CLIENTS, n, whole) * self.run.client.outside(ratio(s))
+            uses.append((rules.blocks(moved + whole, w), 1))
         return self._valued(uses, block(side, moved), s, side, steps_of(self.run, side))
 
     def point(self, q: int, s: int, step: int, side: k.Side) -> Found:
@@ -334,7 +334,10 @@ class Numbers:
         made: int,
         visit: Visit | None = None,
     ) -> Found:
-        """Return ``<moved + sum c g_b, w> >= 0`` with the values of all c."""
+        """Return ``<moved + sum c J g_b, w> >= 0``, with the values of all c.
+
+        J is 1, or the draw of the client that makes the step.
+        """
         run, pace = self.run, self.run.pace(side or k.Side.CLIENT)
         rate = pace.outside(ratio(s))
         values: list[tuple[k.Client | k.Var, k.Replacement]] = [(t, ratio(s))]
@@ -346,7 +349,8 @@ class Numbers:
         for p in self.clients if rate else ():
             share = rules.share(run, n, ratio(s), side or k.Side.CLIENT)
             own, value = k.number_at(share, {n: client(p)}), ratio(1)
-            if own != value:
+            J = k.draw(run, client(p), s) if run.drawn else ratio(1)
+            if own != J:
                 value = ratio(self.weights[p])
             for step in range(made):
                 g = block(side, single_step(run, p, s, step))
@@ -356,12 +360,12 @@ class Numbers:
                     known = ratio(len(shown) - 1)
                     b = k.before(client(p), step, client(visit[0]), visit[1], s)
                     uses.append((vanishing(rate * own * (known - b), g, w, shown), 1))
-                if own != value and known:
-                    c = rate * (value - own)
+                if own != J and known:
+                    c = rate * (value * J - own)
                     uses.append((vanishing(c, g, w, self.weight_is[p]), 1))
                 if known:
                     found[p, step] = rate * value
-                    moved = moved + g * (rate * value)
+                    moved = moved + g * (rate * value * J)
         return combine(*uses, target=k.inner(moved, w)), found
 
     # Averages over clients -----------------------------------------------------------

@@ -62,7 +62,10 @@ class ByClient(Stated):
         if setting.zeta2 == 0:
             parts.flat = self.spread()
         self.add(certificate, parts)
-        found = parts.proved(certificate.squares)
+        return self.generalised(parts.proved(certificate.squares))
+
+    def generalised(self, found: Theorem) -> Theorem:
+        """Return a theorem that assumes of all clients what it does of single ones."""
         for whole in self.assumed:
             if isinstance(whole, h.Every) and whole.binder is k.CLIENTS:
                 v, inside = whole.opened()

@@ -16,7 +16,8 @@ from sfl_theory.worst_case.program import Constraint, Node, Program
 
 Pair = tuple[int, int]
 
-ALL_AT_ONCE = 400
+ALL_AT_ONCE, ALL_OUTCOMES = 400, 1000
+"""So many inequalities are taken at once, where chance is enumerated."""
 TURNS = 20
 MOST_NEW = 2
 """So many inequalities per node enter at once."""
@@ -175,7 +176,8 @@ def violations(
 
 def _first(program: Program) -> list[Pair]:
     """Return all pairs of a small program, else those of neighbouring rounds."""
-    if len(program.pairs) <= ALL_AT_ONCE:
+    most = ALL_OUTCOMES if program.setting.enumerated else ALL_AT_ONCE
+    if len(program.pairs) <= most:
         return list(program.pairs)
     return [
         (i, j)
@@ -185,8 +187,15 @@ def _first(program: Program) -> list[Pair]:
 
 
 def _near(program: Program, p: Node, q: Node) -> bool:
-    """Return whether one is x*, or they are neighbours, or rounds 2^k apart."""
+    """Return whether one is x*, or they are neighbours, or rounds 2^k apart.
+
+    Of several scenarios without convexity, where there is no x*, also whether one is
+    x(0): it ties them together, else gradients are not bounded.
+    """
     if STAR in {p.point, q.point}:
+        return True
+    tied = program.setting.enumerated and program.setting.mu is None
+    if tied and not all(program.vectors[one.x].forms for one in (p, q)):
         return True
     past = min(len(p.point.past), len(q.point.past))
     if p.point.past[:past] != q.point.past[:past]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import log2
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
@@ -30,11 +31,12 @@ from sfl_theory.proofs.unrolled import (
 )
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.by_client import ByClient
+from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
 
-MOST_RATES = 60
+MOST_RATES, MOST_OUTCOMES = 60, 64
 FIELDS = {
     "start-distance": "",
     "start-gap": "",
@@ -92,7 +94,8 @@ def prove(certificate: Certificate) -> Proved:
     """
     setting = certificate.setting
     refuse(setting)
-    derivation = (Alike if setting.interchangeable else ByClient)(setting)
+    given = ByOutcome if setting.partial else ByClient
+    derivation = (Alike if setting.interchangeable else given)(setting)
     statement = derivation.stated(certificate.bound)
     theorem = derivation.proved(certificate, statement.right - statement.left)
     model = derivation.model
@@ -121,7 +124,17 @@ def refuse(setting: Setting) -> None:
     """
     refused = (
         (setting.visits is not None, "no proof of SFL-V2's visits for all N at once"),
-        (setting.enumerated, "no proof of outcomes of chance one by one"),
+        (setting.two_point, "no proof of noise of two values, one by one"),
+        (setting.partial and setting.sigma2 > 0, "no proof of noise of some clients"),
+        (
+            setting.partial
+            and len(setting.shares) * setting.rounds > log2(MOST_OUTCOMES),
+            f"no proof of more than {MOST_OUTCOMES} outcomes",
+        ),
+        (
+            setting.partial and setting.algorithm == "minibatch-sfl",
+            "no proof of a mean over those present, whose weights are random",
+        ),
         (
             not setting.interchangeable
             and setting.sigma2 > 0

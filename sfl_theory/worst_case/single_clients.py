@@ -6,8 +6,10 @@ of this is trusted: a theorem is what the kernel's rules make of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
+from itertools import product
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
@@ -20,12 +22,9 @@ from sfl_theory.proofs.unrolled import W, atom_of, block, n, tested, w
 from sfl_theory.worst_case.assembly import SIDES, Name, Row, fraction, total
 from sfl_theory.worst_case.certificate import Atom, Point, Square
 from sfl_theory.worst_case.quadratic import Quadratic
-from sfl_theory.worst_case.silent import HALF, LARGE
 
 ZERO, ONE = Fraction(0), Fraction(1)
 STAR = k.vec(k.Star(k.MEAN))
-Silent = tuple[int, int, int | None] | None
-"""A noise (q, t, i), a change of F_q's gradient (q, t, None), the gradients at x*."""
 
 
 def against(lemma: Theorem, u: k.Vec) -> Theorem:
@@ -48,7 +47,6 @@ class SingleClients:
         self.values: dict[tuple[k.Function, k.Vec], Fraction] = {}
         self.uses: list[tuple[Theorem | k.Vec, Fraction]] = []
         self.vectors: dict[Name, k.Vec] = {}
-        self.prices: dict[Name, Fraction] = {}
         self.flat: Theorem | None = None
         self._read(target, -ONE)
 
@@ -114,6 +112,10 @@ class SingleClients:
 
     # Values ------------------------------------------------------------------------
 
+    def models(self) -> Iterable[k.Vec]:
+        """Return where f's gradients are."""
+        return [k.iterate(self.run, s) for s in range(self.rounds + 1)]
+
     def first(self, s: int) -> Iterator[int]:
         """Yield the clients whose first point of round s is x(s)."""
         still = not fraction(self.run.server.rate.at(ratio(s)))
@@ -164,8 +166,7 @@ class SingleClients:
     def _slopes(self, side: k.Side | None) -> None:
         """Write gradients of f by the clients', and one at x* by the others'."""
         weights, numbers = self.numbers.weights, self.numbers
-        for s in range(self.rounds + 1):
-            x = k.iterate(self.run, s)
+        for x in self.models():
             mine = self._gradient(k.MEAN, x, side)
             if self.form.rows.get(mine):
                 by = {
@@ -236,110 +237,78 @@ class SingleClients:
     # What vanishes -------------------------------------------------------------------
 
     def _silence(self) -> None:
-        """Remove silent vectors, see `silent`, and note what this costs."""
-        places: list[Silent] = [None] if self.flat is not None else []
+        """Remove what has no square: beside any vector it is 0."""
+        if self.flat is not None:
+            for q in self.numbers.clients:
+                names = {side: self._flats(side)[q] for side in self.sides}
+                self._vanish(names, partial(self._flat_at, q))
         for s in range(self.rounds):
-            places += [(q, s, None) for q in self.first(s)]
-            if not self.noisy:
-                steps = range(unrolled.longest(self.run))
-                places += [(q, s, i) for q in self.numbers.clients for i in steps]
-        names = {
-            (at, side): self._silent(at, side) for at in places for side in self.sides
-        }
-        paid = {z: ZERO for zs in names.values() for z in zs}
-        for z in paid:
-            row = self.form.take(z)
-            paid[z] += row.pop(z, ZERO)
-            for v, c in row.items():
-                self.uses.append((self.vector({z: ONE, v: -c / LARGE}), HALF))
-                paid[z] += HALF
-                price = c**2 / (2 * LARGE)
-                if v in paid:
-                    paid[v] += price
-                else:
-                    self.form.add(v, v, price)
-                    self.prices[v] = self.prices.get(v, ZERO) + price
-        for at in places:
-            shares = self.numbers.weights if at is None else (ONE,)
-            costs = [
-                (z, paid[z], a)
-                for side in self.sides
-                for z, a in zip(names[at, side], shares, strict=True)
-            ]
-            most = max(ZERO, *(cost / a for _, cost, a in costs))
-            if most:
-                self.uses.append((self._none(at), most))
-            for z, cost, a in costs:
-                if cost != most * a:
-                    self.uses.append((self.vector({z: ONE}), most * a - cost))
+            for q in self.first(s):
+                names = {side: self.change(q, s, side) for side in self.sides}
+                self._vanish(names, partial(self._changed, q, s))
+            steps = range(0 if self.noisy else unrolled.longest(self.run))
+            for q, step in product(self.numbers.clients, steps):
+                xi = k.noise(self.run, client(q), s, step)
+                names = {side: atom_of(block(side, xi)) for side in self.sides}
+                self._vanish(names, partial(self._quiet, q, s, step))
 
-    def _silent(self, at: Silent, side: k.Side | None) -> list[Name]:
-        if at is None:
-            return self._flats(side)
-        q, s, step = at
-        if step is None:
-            return [self.change(q, s, side)]
-        return [atom_of(block(side, k.noise(self.run, client(q), s, step)))]
+    def _vanish(
+        self,
+        names: Mapping[k.Side | None, Name],
+        silent: Callable[[], tuple[k.Vec, Theorem]],
+    ) -> None:
+        """Remove the blocks of a vector, where it occurs: its square is at most 0."""
+        if any(self.form.rows.get(name) for name in names.values()):
+            z, none = silent()
+            lemma = rules.vanish(none, z, w)
+            for side, name in names.items():
+                if beside := self.form.eliminate(name, {}):
+                    u = block(side, self.vector(beside, -1))
+                    self.uses.append((against(lemma, u), ONE))
 
-    def _none(self, at: Silent) -> Theorem:
-        """Return ``-||z||^2 >= 0`` for a silent vector, by blocks.
+    def _quiet(self, q: int, s: int, step: int) -> tuple[k.Vec, Theorem]:
+        """Return a noise, and that it has no variance."""
+        none = derived.variance(self.run, ratio(0), n, ratio(s), ratio(step))
+        return k.noise(self.run, client(q), s, step), of_client(none, q)
+
+    def _flat_at(self, q: int) -> tuple[k.Vec, Theorem]:
+        """Return F_q's gradient at x* and that its square is at most 0.
 
         Raises:
-            ValueError: the vector is not silent.
+            ValueError: no gradients at x* vanish.
         """
-        uses: list[tuple[Theorem, Fraction | Ratio]]
-        if at is None:
-            if self.flat is None:
-                raise ValueError("no gradients at x* vanish")
-            uses, vectors = [(self.flat, ONE)], list[tuple[k.Vec, Fraction]]()
-            for q, a in enumerate(self.numbers.weights):
-                vectors.append((k.gradient(k.Local(client(q)), STAR), a))
-        else:
-            q, s, step = at
-            F, p = k.Local(client(q)), k.local_point(self.run, client(q), s, 0)
-            if step is None:
-                x = k.iterate(self.run, s)
-                z = k.gradient(F, x) - k.gradient(F, p)
-                uses = [(derived.lipschitz(F, self.S, x, p), ONE)]
-                for side in self.sides:
-                    _, lemma = self._point(q, s, 0, side)
-                    uses.append((against(lemma, x - p), self.S**2))
-                if self.sides != (None,):
-                    uses.append((rules.blocks(p - x, p - x), -(self.S**2)))
-            else:
-                z = k.noise(self.run, client(q), s, step)
-                none = derived.variance(self.run, ratio(0), n, ratio(s), ratio(step))
-                uses = [(of_client(none, q), ONE)]
-            vectors = [(z, ONE)]
+        if self.flat is None:
+            raise ValueError("no gradients at x* vanish")
+        weights = self.numbers.weights
+        each = [k.gradient(k.Local(client(p)), STAR) for p in self.numbers.clients]
+        others = [(g, a / weights[q]) for g, a in zip(each, weights, strict=True)]
+        del others[q]
+        target = -k.norm2(each[q])
+        return each[q], combine((self.flat, 1 / weights[q]), *others, target=target)
+
+    def _changed(self, q: int, s: int) -> tuple[k.Vec, Theorem]:
+        """Return how F_q's gradient changes from p(q,s,0) to x(s), and that it is 0."""
+        F, p = k.Local(client(q)), k.local_point(self.run, client(q), s, 0)
+        x = k.iterate(self.run, s)
+        z = k.gradient(F, x) - k.gradient(F, p)
+        uses = [(derived.lipschitz(F, self.S, x, p), ratio(1))]
+        for side in self.sides:
+            _, lemma = self._point(q, s, 0, side)
+            uses.append((against(lemma, x - p), self.S**2))
         if self.sides != (None,):
-            uses += [(rules.blocks(z, z), a) for z, a in vectors]
-        blocks = (
-            -k.norm2(block(side, z)) * a for side in self.sides for z, a in vectors
-        )
-        return combine(*uses, target=k.Lin({}).plus(blocks))
+            uses.append((rules.blocks(p - x, p - x), -(self.S**2)))
+        return z, combine(*uses, target=-k.norm2(z))
 
     # What is left over --------------------------------------------------------------
 
     def _squares(self, squares: Iterable[Square]) -> None:
-        """Enter squares.
-
-        Raises:
-            ValueError: silent vectors cost more than squares of single vectors pay.
-        """
+        """Enter squares."""
         for square in squares:
             row: Row = {}
             for atom, c in square.form:
                 name = self._named(atom, SIDES[square.space.side])
                 row[name] = row.get(name, ZERO) + c
-            weight = square.weight
-            for name, c in row.items() if len(row) == 1 and any(row.values()) else ():
-                paid = min(self.prices.get(name, ZERO), weight * c**2)
-                self.prices[name] = self.prices.get(name, ZERO) - paid
-                weight -= paid / c**2
-            if weight:
-                self.uses.append((self.vector(row), weight))
-        if any(self.prices.values()):
-            raise ValueError("the squares leave no room for vectors that vanish")
+            self.uses.append((self.vector(row), square.weight))
 
     # Names --------------------------------------------------------------------------
 

@@ -57,7 +57,8 @@ class Stated:
             "minibatch-sfl": k.Kind.MINIBATCH,
             "sfl-v2": k.Kind.V2_WEIGHTED if weighted else k.Kind.V2,
         }.get(setting.algorithm, k.Kind.V1)
-        return k.Split(kind, k.Participants.EVERYONE, client, server)
+        drawn = k.Participants.UPDATES if setting.partial else k.Participants.EVERYONE
+        return k.Split(kind, drawn, client, server)
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -187,6 +188,7 @@ class Stated:
             {LEAST: ZERO} if setting.reading == "minimum" else {},
             functions=((((q,),), (ZERO,), ()),) * len(weights),
             weights=weights,
+            participation=setting.participation,
             order=self.order,
             rounds=setting.rounds,
             stars={k.MEAN: (ZERO,)},

@@ -47,6 +47,24 @@ def test_visits_one_after_another_are_proved(
         assert line in printed
 
 
+def test_who_takes_part_is_assumed_in_the_proof(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = tmp_path / "proof.json"
+    asked = ["--algorithm", "fedavg", "--clients", "2", "--participation", "0.5"]
+    assert main([*asked, *STEP, *PROBLEM, "--proof", str(proof)]) == 0
+    (claim,) = replay(proof.read_text(encoding="utf-8"))
+    assert claim.proved and claim.sides is not None
+    printed = capsys.readouterr().out
+    for line in (
+        "assumes clients take part independently, n with probability q[n]",
+        "assumes for all n1: ((1/q[n1]-1) - 1) >= 0",
+        "assumes for all n1: (1 - (1/q[n1]-1)) >= 0",
+        "SFL-v1(updates; client: 1 steps at 1/2; server: 1 steps at 1/2)",
+    ):
+        assert line in printed
+
+
 def test_without_a_proof_nothing_reads_as_proved(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
     main(["--algorithm", "fedavg", *STEP, *PROBLEM, "--json", str(record)])

@@ -422,6 +422,14 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("expect", run, n, now, form, (m,))
         for form in of_three_clients(run):
             add("expect", run, n, now, form, (m, third))
+            if k.CONDITIONAL not in form.free:  # what it hides is refused
+                add("expect", run, n, now + 1, form * draw(run, n, now), (m,))
+        for form in apart_from_draws(run):
+            if k.CONDITIONAL not in form.free:
+                add("expect", run, k.Numbered(2), now, form * beside_first(run), ())
+                add("expect", run, m, now + 1, form * draw(run, m, now) ** 2, ())
+        add("expect", run, FIRST, now, constant(1 / (1 + beside_first(run))), ())
+        later("vanish", lambda r=run: vanished(R, r, draw(r, n, now)))
         u = summed(
             CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now)
         )
@@ -460,6 +468,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("unbiased_after", run, n, now, of(i), m, of(j), u)
         add("unbiased_after", run, n, ZERO, ONE, m, ZERO, noise(run, m, ZERO, ZERO))
         add("unbiased_after", run, n, now, ONE, n, ZERO, noise(run, n, now, ZERO))
+    for u in (x, gradient(MEAN, vec(Star(MEAN))), x - y * S):
+        later("vanish", lambda v=u: R.vanish(R.assume(-norm2(v)), v, z))
+    for run in RUNS:
+        later("vanish", lambda r=run: vanished(R, r, S))
     everywhere = h.every(CLIENTS, n, h.Smooth(Local(n), S))
     for who in (n, k.Numbered(1)):
         later("specialise", lambda c=who: R.specialise(near(R, c), everywhere, c))
@@ -538,6 +550,21 @@ def forms_of_draws(run: Split) -> list[k.Lin]:
 def clients_number(number: k.Ratio) -> k.Ratio:
     """Return the sum over clients."""
     return summed(CLIENTS, n, constant(number)).coefficients[k.UNIT]
+
+
+FIRST, SECOND = k.Numbered(0), k.Numbered(1)
+
+
+def beside_first(run: Split) -> k.Ratio:
+    """Return draws that do not depend on that of clients 0 and 2 in round t."""
+    return draw(run, SECOND, now) ** 2 * S
+
+
+def vanished(R: ModuleType, run: Split, c: k.Ratio) -> object:
+    """Take what a definition says to be 0 for a vector that is 0."""
+    u = gradient(MEAN, x) - summed(CLIENTS, n, gradient(Local(n), x) * weight(n))
+    none = R.combine(((R.mean_gradient(x, u), -c * c),), (), None, ())
+    return R.vanish(none, u * c, iterate(run, now + 1) * c - z)
 
 
 def apart_from_draws(run: Split) -> list[k.Lin]:
@@ -767,6 +794,21 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         for others in ((n,), (m, n), (m, m)):
             add("expect", run, n, now, constant(ONE), others)
             add("expect", run, n, now, value_of(MEAN, iterate(run, now)), others)
+        for other in (
+            draw(run, FIRST, now),
+            draw(run, FIRST, now) * draw(run, SECOND, now),
+            1 / (1 + draw(run, FIRST, now)),
+            draw(run, n, now),
+            clients_number(draw(run, n, now)),
+            draw(run, FIRST, of(d)),
+        ):
+            there = value_of(MEAN, iterate(run, now) * other)
+            add("expect", run, FIRST, now, constant(other), ())
+            add("expect", run, n, now, constant(other), ())
+            add("expect", run, FIRST, now, there, ())
+        ahead = norm2(iterate(run, now + 1)) * draw(run, SECOND, now)
+        add("expect", run, FIRST, now, ahead, ())
+        add("expect", run, FIRST, now, constant(draw(run, SECOND, now)), (m,))
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
             add("tower", run, now, iterate(run, now + 1), w)
         add("tower", run, now, x, iterate(run, now) * J)
@@ -806,6 +848,11 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             *([] if run.kind.visits else [noise(run, m, now, of(j))]),
         ):
             add("unbiased_after", run, n, now, of(i), m, of(j), u)
+    for u, v in ((x, y), (x, x + y), (x, x * 2)):
+        later("vanish", lambda u=u, v=v: R.vanish(R.assume(-norm2(u)), v, z))
+    later("vanish", lambda: R.vanish(R.combine((), ((x, ONE),), None, ()), x, z))
+    later("vanish", lambda: R.vanish(R.assume(constant(S) - norm2(x)), x, z))
+    later("vanish", lambda: R.vanish(R.assume(-inner(x, y)), x, z))
     apart = h.every(steps(2), i, h.Holds(constant(of(i) * (of(i) - 1))))
     between = R.assume(constant(ratio(Q(-1, 4))))
     for where in (ratio(Q(1, 2)), ratio(-1), S, n, k.Numbered(1), of(j)):

@@ -552,6 +552,80 @@ def _() -> None:
     R.expect(PARTIAL, n, now, constant(k.draw(PARTIAL, n, of(j))), ())
 
 
+@attack("draws: client 0's draw beside client 0's in a denominator")
+def _() -> None:
+    own = k.draw(PARTIAL, k.Numbered(0), now)
+    R.expect(PARTIAL, k.Numbered(0), now, constant(1 / (1 + own)), ())
+
+
+@attack("draws: client 0's draw beside client 0's inside a function")
+def _() -> None:
+    own = k.draw(PARTIAL, k.Numbered(0), now)
+    R.expect(
+        PARTIAL, k.Numbered(0), now, value_of(MEAN, iterate(PARTIAL, now) * own), ()
+    )
+
+
+@attack("draws: client 0's draw beside any client's")
+def _() -> None:
+    R.expect(PARTIAL, k.Numbered(0), now, constant(K), ())
+
+
+@attack("draws: client 0's draw beside the sum of all")
+def _() -> None:
+    total = R.number_of(summed(CLIENTS, n, constant(weight(n) * J)))
+    R.expect(PARTIAL, k.Numbered(0), now, constant(total), ())
+
+
+@attack("draws: client 0's draw beside another run's client 1")
+def _() -> None:
+    other = k.draw(AVERAGED, k.Numbered(1), now)
+    R.expect(PARTIAL, k.Numbered(0), now, constant(other), ())
+
+
+@attack("draws: another run's earlier draw")
+def _() -> None:
+    R.expect(PARTIAL, n, now + 1, constant(k.draw(AVERAGED, n, now)), ())
+
+
+@attack("draws: a draw beside the model that an earlier and this draw made")
+def _() -> None:
+    R.expect(PARTIAL, n, now + 1, norm2(iterate(PARTIAL, now + 2)) * J, ())
+
+
+@attack("draws: a mean beside an earlier draw, given the draws")
+def _() -> None:
+    mean = R.expect(PARTIAL, n, now + 1, constant(J), ())
+    combine((mean, k.draw(PARTIAL, n, now + 1)))
+
+
+@attack("vanish: another vector")
+def _() -> None:
+    R.vanish(R.assume(-norm2(x)), x + y, y)
+
+
+@attack("vanish: a square is not negative, so it is 0")
+def _() -> None:
+    R.vanish(combine((x, 1)), x, y)
+
+
+@attack("vanish: a bound of a square")
+def _() -> None:
+    R.vanish(R.assume(ONE_FORM - norm2(x)), x, y)
+
+
+@attack("vanish: without the hypothesis")
+def _() -> None:
+    none = R.vanish(R.assume(-norm2(x)), x, y)
+    claimed(none, inner(x, y), NOTHING)
+
+
+@attack("vanish: what vanishes on average vanishes given the draws")
+def _() -> None:
+    none = R.vanish(R.assume(-norm2(x)), x, y)
+    combine((none, J))
+
+
 @attack("draws: one client's draw beside the sum of all")
 def _() -> None:
     R.expect(PARTIAL, m, now, inner(summed(CLIENTS, n, AT_X * J), FIXED), ())

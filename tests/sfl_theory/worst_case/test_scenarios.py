@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfl_theory.worst_case import columns
 from sfl_theory.worst_case.exact import check
 from sfl_theory.worst_case.runs import play
 from sfl_theory.worst_case.setting import Setting
@@ -229,3 +230,29 @@ def test_too_many_scenarios_are_refused_at_once() -> None:
     one = made(clients=4, zeta2=Q(1), participation=(HALF,) * 4, rounds=9)
     with pytest.raises(ValueError, match="number of scenarios is 68719476736"):
         worst_case(one)
+
+
+def test_scenarios_without_convexity_are_tied_together_at_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No x* ties them: with neighbours alone gradients are not bounded."""
+    setting = made(
+        "sfl-v2",
+        rounds=2,
+        eta=Q(1, 8),
+        mu=None,
+        clients=2,
+        participation=(HALF, HALF),
+        eps2=Q(1),
+        start="gap",
+        metric="gradient",
+        reading="average",
+    )
+    whole = solved(setting)
+    assert whole.lower is not None
+    assert float(whole.lower) == pytest.approx(float(whole.upper or 0), rel=1e-5)
+    monkeypatch.setattr(columns, "ALL_OUTCOMES", 0)
+    some = worst_case(setting, below=False)
+    assert len(some.found.constraints) < len(whole.found.constraints) * 3 // 4
+    assert some.certificate is not None and check(some.certificate) is None
+    assert float(some.upper or 0) == pytest.approx(float(whole.upper or 0), rel=1e-5)
