@@ -222,8 +222,10 @@ def unbiased(
     b is the product of Before(m,j;n,i) over visits (m, j) in `after`, 1 without any.
     Proof: the conditional expectation of the noise given all draws and what came before
     is 0, and they determine u: minimisers, iterates x(s) and E[. | s] with s <= t,
-    everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
-    clients') points p(.,t,j), j <= i, and noises, j < i. Where b is not 0 the visits
+    everything of earlier rounds, and in round t the same client's (if nobody visits:
+    all clients') points p(.,t,j), j <= i, and noises, j < i. Those of others in SFL-V1
+    come of their noises of the round, independent of the client's, whose mean given its
+    own past stays 0 given also these. Where b is not 0 the visits
     (m, j) come before (n, i), so do client m's earlier ones, and u may also be made of
     points p(m,t,l) and noises, l <= j. The order is fixed before the noise, so b is a
     number.
@@ -239,7 +241,9 @@ def unbiased(
 
     form = _beside_noise(run, n, t, i, u, past) * b
     made = _NONE.union(*(_made(run, step) for step in (i, *(j for _, j in after))))
-    return zero(form, h.Unbiased(run), *made)
+    others = any(isinstance(o, k.OfStep) and o.client is not n for o in k.subterms(u))
+    apart = {h.Independent(run)} if others and run.kind is k.Kind.V1 else _NONE
+    return zero(form, h.Unbiased(run), *apart, *made)
 
 
 @rule
@@ -277,9 +281,9 @@ Past = Callable[[k.OfStep, Ratio], bool]
 
 
 def _own_past(run: Split, n: Client, i: Ratio) -> Past:
-    """Return what n, for MINIBATCH everyone, has before its noise of step i."""
+    """Return what n, if nobody visits everyone, has before its noise of step i."""
     return lambda one, j: (
-        (one.client is n or run.kind is k.Kind.MINIBATCH)
+        (one.client is n or not run.kind.visits)
         and (i - j - int(isinstance(one, k.Noise))).poly().natural()
     )
 

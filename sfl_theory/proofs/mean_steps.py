@@ -15,7 +15,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Exact, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, weight
-from sfl_theory.proofs import derived, noises, unrolled
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import foundations as found
 from sfl_theory.proofs.minibatch_stepwise import (
     BEST,
@@ -86,7 +86,7 @@ class MeanStep:
         """Return ``<sum a xi, known> = 0`` for what is known before the step."""
         run = self.walk.run
         xi = k.noise(run, n, now, J)
-        each = unrolled.centred(run, n, now, J, known)
+        each = derived.unbiased(run, n, now, J, known)
         return combine(over(each), of_mean(xi, known))
 
     def noise(self) -> Theorem:

@@ -437,7 +437,6 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         )
         later("sum_over", lambda r=run: summed_draws(R, r))
     add("tower", MINIBATCH, now, x, iterate(MINIBATCH, now))
-    other = noise(MINIBATCH, m, now, of(i))
     for run in (V1, STEPWISE, PARTIAL, AVERAGED):
         for u in (
             gradient(Local(m), local_point(run, m, now, of(j))) * weight(m),
@@ -473,8 +472,13 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         other_form = summed(CLIENTS, m, norm2(gradient(Local(n), x) * weight(m) - x))
         add("numbered", n, other_form, size)
         add("numbered", n, norm2(noise(V2, n, ZERO, ZERO)), size)
-    add("unbiased", MINIBATCH, n, now, of(i) + 1, other)
-    add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i)))
+    for run in (V1, STEPWISE, PARTIAL, AVERAGED, MINIBATCH):
+        there = local_point(run, m, now, of(i))
+        mean = summed(CLIENTS, m, there * weight(m))
+        add("unbiased", run, n, now, of(i), gradient(Local(m), there))
+        add("unbiased", run, n, now, of(i), gradient(MEAN, mean))
+        add("unbiased", run, n, now, of(i) + 1, noise(run, m, now, of(i)))
+        add("unbiased", run, n, ZERO, ONE, gradient(MEAN, noise(run, m, ZERO, ZERO)))
     return out
 
 
@@ -748,8 +752,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             summed(CLIENTS, m, noise(run, m, now, of(i))),
             gradient(MEAN, later_point),
         ):
-            known = run.kind is Kind.MINIBATCH and u == local_point(run, m, now, of(i))
-            if not known:
+            if run.kind.visits or u != local_point(run, m, now, of(i)):
                 add("unbiased", run, n, now, of(i), u)
     for run in WITH_DRAWS:
         J = draw(run, n, now)

@@ -302,7 +302,7 @@ MUTANTS = [
     ("unbiased", "_determined(u, run, now, known, {})", "True"),
     (
         "unbiased",
-        "(one.client is n or run.kind is k.Kind.MINIBATCH)\n",
+        "(one.client is n or not run.kind.visits)\n",
         "True\n",
     ),
     (
