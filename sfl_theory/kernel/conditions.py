@@ -249,6 +249,6 @@ def prepared(model: Model, inside: set[k.Term]) -> Evaluation:
     require(visited or not model.order, "an order of visits, and nobody visits")
     for run in visited:
         e.ordered(run)
-    made = [e.whole_number(run.pace(side).steps) for run in splits for side in k.Side]
+    made = [e.whole_number(run.steps(side)) for run in splits for side in k.Side]
     e.prepare(max(made, default=0), any(run.drawn for run in splits))
     return e

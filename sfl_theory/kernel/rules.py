@@ -127,7 +127,7 @@ def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
 
 def direction(run: Split, t: Ratio, side: Side) -> Vec:
     """Return the side's block of the sum of gradients by which round t moves x."""
-    steps = ratio(run.pace(side).steps)
+    steps = ratio(run.steps(side))
     return over_clients(
         lambda n: _local_sum(run, n, t, steps, side) * share(run, n, t, side)
     )
@@ -146,7 +146,7 @@ def _made(run: Split, i: Ratio) -> Hypotheses:
 
     The longer side's, where the sorts tell which it is, else the client's.
     """
-    client, server = ratio(run.client.steps), ratio(run.server.steps)
+    client, server = (ratio(run.steps(side)) for side in Side)
     most = server if (server - client).nonnegative() else client
     return required(most - 1 - i)
 
@@ -165,7 +165,8 @@ def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
 
     Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
     `kept` where the models of those who take part are averaged.
-    Proof: the definition of the run, in which every local point starts from x(t).
+    Proof: the definition of the run, in which every local point starts from x(t); in
+    COUNTED runs x is the mean of the clients' points, and averaging keeps the mean.
     """
     moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept(run, t, side)
     rate = run.pace(side).outside(t)
@@ -184,6 +185,7 @@ def local_update(
     before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
     Proof: the definition of the run: a side that has made its steps keeps its value.
     """
+    require(run.kind is not k.Kind.COUNTED, "a round is an iteration")
     steps = ratio(run.pace(side).steps)
     upper, spare = (steps, i - steps) if rests else (i, steps - i)
     require(not rests or not run.kind.shared, "both sides step together")
@@ -200,6 +202,25 @@ def local_update(
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
     by = moved * run.pace(side).outside(t)
     return zero(k.inner(away + by, w), *required(spare))
+
+
+@rule
+def counted_update(
+    run: Split, n: Client, q: Ratio, i: Ratio, side: Side, w: Vec
+) -> Theorem:
+    """Return <[p(n,sq+i,0) - x(sq)]_b + sum_{j<i} rate_b(sq+j) g_b(n,sq+j,0), w> = 0.
+
+    s is the side's period in a COUNTED run, and i < s.
+    Proof: the definition of the run: at iteration sq the side's blocks are that of x.
+    """
+    require(run.kind is k.Kind.COUNTED, "the run has rounds")
+    pace, j = run.pace(side), k.symbol(v := k.fresh(k.NATURALS))
+    first = ratio(pace.steps) * q
+    g = stochastic(run, n, first + j, 0) * pace.rate.at(first + j)
+    moved = k.summed(k.Steps(k.natural(i)), v, k.part(side, g))
+    away = k.local_point(run, n, first + i, 0) - k.iterate(run, first)
+    form = k.inner(k.part(side, away) + moved, w)
+    return zero(form, *required(ratio(pace.steps) - 1 - i))
 
 
 @rule

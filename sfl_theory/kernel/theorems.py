@@ -390,6 +390,26 @@ def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
 
 
 @rule
+def divided(
+    theorem: Theorem, q: Var, i: Var, period: Ratio, v: Var, claim: Lin
+) -> Theorem:
+    """Return P(v) for every natural v from P(s q + i), i < s >= 1; P is the claim.
+
+    Proof: v has a quotient q and a remainder i by the period s.
+    """
+    for index in (q, i, v):
+        k.bindable(k.NATURALS, index)
+    k.natural(period - 1)
+    apart = q is not i and not {q, i, v} & (period.free | claim.free - {v})
+    at = period * k.symbol(q) + k.symbol(i)
+    fits = not theorem.form - k.lin_at(claim, {v: at})
+    require(apart and fits, "the theorem is not the claim at s q + i")
+    one = _bound_hypotheses(theorem.hypotheses, k.Steps(k.natural(period)), i)
+    always = _bound_hypotheses(one, k.NATURALS, q)
+    return theorem_of(always, claim, theorem.equal)
+
+
+@rule
 def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
     """Return the same conclusion where c >= 0 and where -c >= 0. Proof: one holds."""
     require(not (above.form - below.form), "the cases prove different things")

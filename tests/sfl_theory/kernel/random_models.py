@@ -145,8 +145,8 @@ class Sample:
             {},
         )
         e = Evaluation(plain)
-        paces = (run.pace(side).steps for run in self.splits for side in k.Side)
-        return max((e.whole_number(steps) for steps in paces), default=0)
+        made = (run.steps(side) for run in self.splits for side in k.Side)
+        return max((e.whole_number(steps) for steps in made), default=0)
 
     def _noise(self, steps: int) -> tuple[int, tuple[NoiseLaw, ...]]:
         rng, zero = self.rng, (Q(0), Q(0))
