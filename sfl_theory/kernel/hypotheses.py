@@ -113,6 +113,15 @@ class BoundedGradients(
     bound: Ratio
 
 
+class BoundedBlock(
+    BoundedGradients, shown="the {side} blocks of stochastic gradients have second "
+    "moment <= {bound} at the local points of every client, round and step made",
+):  # fmt: skip
+    """``E||[g(n,t,i)]_b||^2 <= bound`` given the draws: every client, round, step."""
+
+    side: k.Side
+
+
 class Participation(
     OfRun, shown="clients take part independently, n with probability q[n]"
 ):

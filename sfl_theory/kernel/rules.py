@@ -87,8 +87,9 @@ def given(one: h.Hypothesis, about: tuple[Vec | Client | Ratio, ...]) -> Theorem
                 _made(run, i),
             )
         case h.BoundedGradients(run, G2), (Client() as n, Ratio() as t, Ratio() as i):
-            form = k.constant(G2) - k.norm2(stochastic(run, n, t, i))
-            made = _made(run, i)
+            g, made = stochastic(run, n, t, i), _made(run, i)
+            g = k.part(one.side, g) if isinstance(one, h.BoundedBlock) else g
+            form = k.constant(G2) - k.norm2(g)
         case _:
             require(False, "'%s' says nothing of %s", one, about)
     return at_least(form, one, *made)

@@ -1,9 +1,10 @@
 r"""SFL-V1 on one counter of iterations, each side averaged at its own period s.
 
-Iteration j has the rate :math:`\eta_j`. What side b of a client's model is away from
-the mean x(j) is a path of less than s steps since the side's last mean, so that
-:math:`D\le\eta_j^2L`, :math:`L=\sum_bc_b^2(s_b-1)^2G_b^2`, if :math:`c_b\eta_j` is at
-least the rate of the iteration of that mean. All else is a step of `mean_steps`.
+At iteration j = sq + i side b of a client's model is i < s steps away from the side's
+last mean, so that :math:`D_b\le i^2\eta_{sq}^2G_b^2` for its part of D, how far models
+are apart. With weights :math:`\omega_j`, for which :math:`\omega_ji^2\eta_{sq}^2` is
+at most a polynomial, :math:`\sum_{j<T}\omega_jD_b\le F_b(T)` for every T, in whole
+periods or not. All else is a step of `mean_steps`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from math import prod
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -37,11 +37,26 @@ from sfl_theory.proofs.minibatch_stepwise import (
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
 PERIODS = {Side.CLIENT: count("tau"), Side.SERVER: count("tau_server")}
+BLOCKS = {
+    Side.CLIENT: notation.nonnegative("G2_c"),
+    Side.SERVER: notation.nonnegative("G2_s"),
+}
 T, G2 = count("T"), notation.nonnegative("G2")
-q, i, since, always = nat("q"), nat("i"), nat("since"), nat("v")
+q, i, r, since, always = nat("q"), nat("i"), nat("r"), nat("since"), nat("v")
+until, R = nat("until"), of(r)
 W = k.Point("w")
 w = k.vec(W)
 NONE = rules.square(ZERO)
+
+
+def pairs() -> Theorem:
+    """Return ``r (r - 1) >= 0`` for every natural number r."""
+    claim = constant(R * (R - 1))
+    after = combine((rules.assume(claim), 1), target=constant(R * (R + 1)))
+    return rules.induct(combine(target=constant(0)), after, r, claim)
+
+
+PAIRS = pairs()
 
 
 class Clock(Walk):
@@ -70,10 +85,10 @@ class Clock(Walk):
 
 
 class Steps:
-    """Iterations at one constant rate."""
+    """Iterations at one constant rate, of convex functions."""
 
-    most = Fraction(1)
-    """The largest S eta that is assumed."""
+    most = Fraction(1, 4)
+    """The largest S eta, where one is assumed."""
     modulus: Ratio | None = ZERO
 
     def rate(self, at: Ratio) -> Ratio:
@@ -84,17 +99,45 @@ class Steps:
         """Return ``rate(first) >= rate(first + later)``."""
         return NONE
 
-    def factor(self, period: Ratio) -> Ratio:
-        """Return c of a period."""
-        return ratio(1)
-
-    def slow(self, first: Ratio, period: Ratio) -> Theorem:
-        """Return ``c rate(first + i) >= rate(first)``, i less than the period."""
-        return NONE
-
     def small(self) -> Theorem:
         """Return ``S rate(J) <= most``."""
         return rules.assume(constant(self.most - S * self.rate(J)))
+
+    def weight(self, at: Ratio) -> Ratio:
+        """Return the weight of D at an iteration."""
+        return ratio(1)
+
+    def level(self, period: Ratio, first: Ratio) -> Theorem:
+        """Return ``way - weight rate(first)^2 >= 0`` at iteration first + i."""
+        return NONE
+
+    def way(self, first: Ratio) -> Ratio:
+        """Return the polynomial in i above ``weight rate(first)^2``."""
+        return self.rate(first) ** 2
+
+    def total(self, period: Ratio, upto: Ratio) -> Ratio:
+        """Return F, without the bound on the block."""
+        return self.rate(upto) ** 2 * upto * (period - 1) * (2 * period - 1) / 6
+
+    def grows(self, period: Ratio) -> Theorem:
+        """Return ``F(sq + r) - F(sq) >= sum_{i<r} i^2 way`` for r <= s."""
+        return self._grows(period, self.rate(ratio(0)) ** 2, ratio(0))
+
+    def _grows(self, period: Ratio, squares: Ratio, cubes: Ratio) -> Theorem:
+        """Return it for ``way = squares + cubes i``."""
+        s, first = period, period * of(q)
+        other = (s - 1) ** 2 + R * (s - 1)
+        share = squares / 6 * (2 * R * (s - 1) + R) + cubes / 4 * R * other
+        more = squares / 3 + cubes / 4 * R
+        factor = sign(share + more * R * (R - 1), (PAIRS, more))
+        grown = self.total(s, first + R) - self.total(s, first)
+        each = of(i) ** 2 * self.way(first)
+        whole = mean_of_numbers(each)
+        return combine(
+            (rules.assume(constant(s - R)), rules.number_of(factor.form)),
+            target=constant(grown - whole),
+            signs=[factor],
+        )
 
     @property
     def walk(self) -> Clock:
@@ -137,119 +180,142 @@ class Steps:
         claim = k.inner(part(side, mean), w)
         return rules.divided(found, q, i, period, always, claim)
 
-    def block(self, side: Side) -> Theorem:
-        """Return ``||[g_n(j)]_b||^2 <= G^2`` at iteration `since` after the last mean."""
-        at = PERIODS[side] * of(q) + of(since)
-        g = stochastic(self.walk.run, n, at, 0)
-        other = part(Side.SERVER if side is Side.CLIENT else Side.CLIENT, g)
-        joint = derived.bounded_gradient(self.walk.run, G2, n, at, ZERO)
-        return combine(joint, rules.blocks(g, g), (other, 1))
-
-    def level(self, side: Side) -> Ratio:
-        """Return ``c^2 (s - 1)^2 G^2``."""
-        return (self.factor(PERIODS[side]) * (PERIODS[side] - 1)) ** 2 * G2
-
-    def away(self, side: Side) -> Theorem:
-        """Return ``sum a ||[p - x]_b||^2 <= rate^2 level`` at iteration J."""
-        walk, period = self.walk, PERIODS[side]
+    def path(self, side: Side) -> Theorem:
+        """Return ``D_b <= i^2 rate(first)^2 G_b^2`` at iteration first + i."""
+        walk, period, G2 = self.walk, PERIODS[side], BLOCKS[side]
         first, at = period * of(q), period * of(q) + of(i)
-        rate, last, own = map(self.rate, (first, at, first + of(since)))
-        short = rules.assume(constant(period - 1 - of(i)))
+        rate, own = self.rate(first), self.rate(first + of(since))
         away = part(side, walk.point(at) - walk.middle(first))
         moves = part(side, walk.move(first + of(since), n))
         g = part(side, stochastic(walk.run, n, first + of(since), 0))
+        bounded = h.BoundedBlock(walk.run, G2, side)
         one = combine(
-            (self.block(side), own**2),
+            (rules.given(bounded, (n, first + of(since), ZERO)), own**2),
             (self.falls(first, of(since)), (rate + own) * G2),
             target=constant(rate**2 * G2) - norm2(g) * own**2,
         )
         total = k.summed(steps(of(i)), since, moves)
         moved = rules.counted_update(walk.run, n, of(q), of(i), side, away - total)
-        near = self.factor(period) * last
-        path = combine(
+        each = combine(
             (moved, -1),
             rules.jensen(steps(of(i)), since, ratio(1), moves),
             (sum_over(one, steps(of(i)), since), of(i)),
-            (short, (period - 1 + of(i)) * rate**2 * G2),
-            (self.slow(first, period), (near + rate) * (period - 1) ** 2 * G2),
-            target=constant(last**2 * self.level(side)) - norm2(away),
+            target=constant((of(i) * rate) ** 2 * G2) - norm2(away),
         )
-        mean = walk.middle(at) - walk.middle(first)
-        mean = part(side, mean)
+        mean = part(side, walk.middle(at) - walk.middle(first))
         same = rules.instantiate(self.mean_is(side), ((always, at), (W, mean)), ())
-        found = combine(
-            over(path),
+        return combine(
+            over(each),
             (of_mean(part(side, walk.point(at)), mean), -2),
             (same, -2),
             (mean, 1),
         )
-        return rules.divided(found, q, i, period, j, self.apart(side, J))
 
     def apart(self, side: Side, at: Ratio) -> Lin:
-        """Return ``rate^2 level - sum a ||[p - x]_b||^2``."""
+        """Return ``weight D_b``."""
         away = part(side, self.walk.point(at) - self.walk.middle(at))
-        whole = k.summed(CLIENTS, n, norm2(away) * k.weight(n))
-        return constant(self.rate(at) ** 2 * self.level(side)) - whole
+        return k.summed(CLIENTS, n, norm2(away) * k.weight(n)) * self.weight(at)
 
-    def drift(self) -> Theorem:
-        """Return ``D <= rate^2 L``."""
-        d = self.walk.apart(J)
-        return combine(*map(self.away, Side), (over(rules.blocks(d, d)), -1))
+    def drift(self, side: Side) -> Theorem:
+        """Return ``sum_{v<T} weight D_b <= F_b(T)``."""
+        s, G2, first = PERIODS[side], BLOCKS[side], PERIODS[side] * of(q)
+
+        def claim(upto: Ratio) -> Lin:
+            whole = k.summed(steps(upto), always, self.apart(side, of(always)))
+            return constant(self.total(s, upto) * G2) - whole
+
+        one = combine(
+            (self.path(side), self.weight(first + of(i))),
+            (self.level(s, first), of(i) ** 2 * G2),
+        )
+        joined = combine(
+            rules.assume(claim(first)),
+            sum_over(one, steps(R), i),
+            (self.grows(s), G2),
+            (rules.split(always, self.apart(side, of(always)), first, R), -1),
+            target=claim(first + R),
+        )
+        whole = rules.instantiate(joined, ((r, s),), ())
+        whole = rules.cut(whole, combine(target=constant(0)))
+        base = combine(target=claim(ratio(0)))
+        periods = rules.induct(base, whole, q, claim(first))
+        found = rules.cut(joined, periods)
+        found = rules.divided(found, q, r, s, until, claim(of(until)))
+        return rules.instantiate(found, ((until, T),), ())
 
     @property
     def spread(self) -> Ratio:
-        """L."""
-        return sum(map(self.level, Side), ratio(0))
+        """The sum of both sides' F_b(T)."""
+        return sum((self.total(PERIODS[b], T) * BLOCKS[b] for b in Side), ratio(0))
+
+    def over_steps(
+        self, gained: Theorem, form: Callable[[Vec], Lin], apart: Ratio
+    ) -> Theorem:
+        """Return the sum of what T iterations gain, at most the first form.
+
+        Args:
+            gained: by an iteration, at most what it takes from the form.
+            form: of a mean model.
+            apart: the factor of weight D in it.
+
+        Returns:
+            The theorem.
+        """
+        d = self.walk.apart(J)
+        blocks = sum_over(over(rules.blocks(d, d)), steps(T), j, self.weight(J) * apart)
+        return combine(
+            sum_over(gained, steps(T), j),
+            derived.telescope(j, form(self.walk.middle(J)), T),
+            *((self.drift(side), apart) for side in Side),
+            (blocks, -1),
+        )
 
     # At a constant rate: means over T iterations --------------------------------------
 
-    def over_steps(self, gained: Theorem, form: Callable[[Vec], Lin]) -> Theorem:
-        """Return the sum of what T iterations gain, at most the first form."""
-        path = derived.telescope(j, form(self.walk.middle(J)), T)
-        return combine(sum_over(gained, steps(T), j), path)
-
     def average_gap(self) -> Theorem:
-        r"""Return the mean gap at any rate, convex functions.
+        r"""Return the mean gap at any rate.
 
-        At most :math:`\frac{\Delta^0}{2\eta T}+\frac\eta2G^2+\frac{S\eta^2}2L`.
+        At most :math:`\frac{\Delta^0}{2\eta T}+\frac\eta2G^2+\frac S{2T}F`.
         """
         eta, last = self.rate(J), self.walk.middle(T) - BEST
         one = MeanStep(self.walk, eta, NONE, ZERO)
-        gained = combine(one.bounded_descent(G2), (self.drift(), S * eta))
-        whole, share = self.over_steps(gained, distance), 1 / (2 * eta * T)
+        whole = self.over_steps(one.bounded_descent(G2), distance, S * eta)
+        share = 1 / (2 * eta * T)
         return combine((whole, share), (last, share))
 
     def average_gap_divided(self) -> Theorem:
         r"""Return the same with the noise of the mean, for :math:`S\eta\le\frac14`.
 
         At most :math:`\frac{\Delta^0}{\eta T}+\eta\sum_na_n^2\sigma_n^2
-        +\frac32S\eta^2L`.
+        +\frac{3S}{2T}F`.
         """
         one, eta, last = self.step, self.rate(J), self.walk.middle(T) - BEST
-        far = S * eta**2 * (1 + 2 * S * eta) * eta
+        apart = Fraction(3, 2) * S * eta
+        less = sign(eta - 4 * S * eta**2, (one.small, 4 * eta))
+        fewer = sign(apart - S * eta * (1 + 2 * S * eta), (one.small, 2 * S * eta))
         gained = combine(
             one.toward_best(1, ZERO),
-            (self.drift(), far / eta**2),
-            (one.small, 2 * S * eta**3 * self.spread),
             (derived.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
-            target=distance(one.middle)
-            - distance(self.walk.middle(J + 1))
-            - gap(one.middle) * eta
-            + constant(eta**2 * (SINGLE + Fraction(3, 2) * S * eta * self.spread)),
-            signs=[sign(eta - 4 * S * eta**2, (one.small, 4 * eta))],
+            (self.positive(), rules.number_of(fewer.form)),
+            signs=[less, fewer],
         )
-        whole, share = self.over_steps(gained, distance), 1 / (eta * T)
+        whole, share = self.over_steps(gained, distance, apart), 1 / (eta * T)
         return combine((whole, share), (last, share))
+
+    def positive(self) -> Theorem:
+        """Return ``D >= 0``."""
+        return over(combine((self.walk.apart(J), 1)))
 
     def average_gradient(self) -> Theorem:
         r"""Return the mean squared gradient, for :math:`S\eta\le1`.
 
         At most :math:`\frac{2(f^0-f^*)}{\eta T}+S\eta\sum_na_n^2\sigma_n^2
-        +S^2\eta^2L`.
+        +\frac{S^2}TF`.
         """
-        one, eta = self.step, self.rate(J)
-        gained = combine(one.value_descent(0), (self.drift(), S**2 * eta / 2))
-        whole, share = self.over_steps(gained, gap), 2 / (eta * T)
+        eta, share = self.rate(J), 2 / (self.rate(J) * T)
+        small = rules.assume(constant(1 - S * eta))
+        one = MeanStep(self.walk, eta, small, None)
+        whole = self.over_steps(one.value_descent(0), gap, S**2 * eta / 2)
         last = derived.lowest(k.MEAN, self.walk.middle(T))
         return combine((whole, share), (last, share))
 
@@ -257,6 +323,11 @@ class Steps:
 def distance(u: Vec) -> Lin:
     """Return the squared distance to the minimiser."""
     return norm2(u - BEST)
+
+
+def mean_of_numbers(each: Ratio) -> Ratio:
+    """Return ``sum_{i<r} each``."""
+    return rules.number_of(k.summed(steps(R), i, constant(each)))
 
 
 # Rates that fall: the last gap --------------------------------------------------------
@@ -269,9 +340,9 @@ SMOOTH = rules.assume(constant(gamma - 8 * S / mu))
 class Falling(Steps):
     r"""Rates with :math:`\mu x\eta=4`, :math:`x=\gamma+j`, which is assumed for all j.
 
-    The gap times :math:`(x-1)(x-2)(x-3)(x-4)` grows in an iteration by at most
-    :math:`\frac8{\mu^2}S(x-2)(x-3)\sum_na_n^2\sigma_n^2+\frac{32}{\mu^3}S^2
-    (x-\frac92)L`.
+    The gap times :math:`(x-1)W`, W = (x-2)(x-3)(x-4), grows in an iteration by at most
+    :math:`\frac8{\mu^2}S(x-2)(x-3)\sum_na_n^2\sigma_n^2+\frac2\mu S^2\omega D`,
+    :math:`\omega=(x-1)(x-2)(x-3)\le y^2(y+7i)` for x = y + i, i < s <= gamma.
     """
 
     most = Fraction(1, 2)
@@ -300,47 +371,73 @@ class Falling(Steps):
             (self.exact(first + later, -1), share),
         )
 
-    def factor(self, period: Ratio) -> Ratio:
-        """Return ``1 + (s - 1)/gamma``."""
-        return 1 + (period - 1) / gamma
-
-    def slow(self, first: Ratio, period: Ratio) -> Theorem:
-        """Return ``c rate(first + i) >= rate(first)``, i less than the period."""
-        last, x = self.rate(first + of(i)), gamma + first
-        return sign(
-            self.factor(period) * last - self.rate(first),
-            (self.exact(first, -1), 1 / (mu * x)),
-            (self.exact(first + of(i), 1), 1 / (mu * x)),
-            (rules.assume(constant(period - 1 - of(i))), last / x),
-        )
-
     def small(self) -> Theorem:
         """Return ``S rate(J) <= 1/2``."""
         eta = self.rate(J)
         at = (self.exact(J, -1), Fraction(1, 8)), (SMOOTH, mu * eta / 8)
         return sign(self.most - S * eta, *at)
 
+    def weight(self, at: Ratio) -> Ratio:
+        """Return omega."""
+        x = gamma + at
+        return (x - 1) * (x - 2) * (x - 3)
+
+    def way(self, first: Ratio) -> Ratio:
+        """Return the polynomial in i above ``weight rate(first)^2``."""
+        return 16 / mu**2 * (gamma + first + 7 * of(i))
+
+    def level(self, period: Ratio, first: Ratio) -> Theorem:
+        """Return ``way - weight rate(first)^2 >= 0`` at iteration first + i."""
+        I, y, eta = of(i), gamma + first, self.rate(first)
+        made = rules.assume(constant(period - 1 - I))
+        long = rules.assume(constant(gamma - period))
+        inside = combine(long, made, target=constant(y - 1 - I))
+        wide = self.weight(first + I)
+        over_y = sign(y**2 * (y + 7 * I) - wide, (inside, I * (4 * y + I)))
+        return sign(
+            self.way(first) - wide * eta**2,
+            (self.exact(first, -1), (4 + mu * y * eta) / mu**2 * (y + 7 * I)),
+            (over_y, eta**2),
+        )
+
+    def total(self, period: Ratio, upto: Ratio) -> Ratio:
+        """Return F, without the bound on the block."""
+        late = (2 * period - 1) / 6 * (gamma + upto / 2)
+        late = late + Fraction(7, 4) * period * (period - 1)
+        return 16 / mu**2 * upto * (period - 1) * late
+
+    def grows(self, period: Ratio) -> Theorem:
+        """Return ``F(sq + r) - F(sq) >= sum_{i<r} i^2 way`` for r <= s."""
+        y = gamma + period * of(q)
+        return self._grows(period, 16 / mu**2 * y, 7 * 16 / mu**2)
+
     def grown(self) -> Theorem:
-        """Return what an iteration adds to the potential at most."""
+        """Return what an iteration adds to the potential at most, with D."""
         x, eta, one = gamma + J, self.rate(J), self.step
-        wide, y, L = (x - 1) * (x - 2) * (x - 3), mu * x * eta, self.spread
-        noise, drift = 8 * S / mu**2 * SINGLE, 32 * S**2 / mu**3 * L
+        wide, y, noise = self.weight(J), mu * x * eta, 8 * S / mu**2 * SINGLE
+        less, most = (self.exact(J, way) for way in (-1, 1))
         return combine(
             (one.value_descent(0), x * wide),
             (one.steep(), x * wide * eta / 2),
-            (self.drift(), x * wide * S**2 * eta / 2),
+            (self.positive(), wide * S**2 / (2 * mu) * (4 - y)),
             (derived.lowest(k.MEAN, one.middle), wide * (y - 4)),
-            (self.exact(J, -1), wide / x * (4 + y) * noise / 16),
-            (self.exact(J, -1), wide / x**2 * (16 + 4 * y + y**2) * drift / 64),
+            (less, wide / x * (4 + y) * noise / 16),
             target=gap(one.middle) * (wide * (x - 4))
-            + constant((x - 2) * (x - 3) * noise + (x - Fraction(9, 2)) * drift)
+            + constant((x - 2) * (x - 3) * noise)
+            + self.walk.spread(J) * (2 * S**2 / mu * wide)
             - gap(self.walk.middle(J + 1)) * (x * wide),
-            signs=[sign(wide * (y - 4), (self.exact(J, 1), wide))],
+            signs=[sign(wide * (y - 4), (most, wide)), sign(4 - y, less)],
         )
 
     def last_gap(self) -> Theorem:
         """Return the gap after T iterations."""
-        x, end = (prod((at - s for s in range(1, 5)), start=ratio(1)) for at in
-                  (gamma + J, gamma + T))  # fmt: skip
-        path = derived.telescope(j, gap(self.walk.middle(J)) * x, T)
-        return combine((sum_over(self.grown(), steps(T), j), 1 / end), (path, 1 / end))
+        x, end = (self.weight(at) * (gamma + at - 4) for at in (J, T))
+        d = self.walk.apart(J)
+        blocks = over(rules.blocks(d, d))
+        whole = combine(
+            sum_over(self.grown(), steps(T), j),
+            derived.telescope(j, gap(self.walk.middle(J)) * x, T),
+            *((self.drift(side), 2 * S**2 / mu) for side in Side),
+            (sum_over(blocks, steps(T), j, self.weight(J)), -2 * S**2 / mu),
+        )
+        return combine((whole, 1 / end))
