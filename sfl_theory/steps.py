@@ -67,7 +67,16 @@ ASSUMED: dict[type[Hypothesis], str] = {
     h.Variance: "bounded variance",
 }
 """What a hypothesis brings to a step."""
-GENERAL = {"combine", "instantiate", "specialise", "sum_over", "induct", "divided", "cases", "cut"}
+GENERAL = {
+    "combine",
+    "instantiate",
+    "specialise",
+    "sum_over",
+    "induct",
+    "divided",
+    "cases",
+    "cut",
+}
 """Rules that only join theorems."""
 ALGEBRA = {"square", "linear", "exchange", "split", "blocks"}
 """Rules that a reader does not ask for where another one is named, too."""

@@ -155,7 +155,7 @@ class Every(k.Closed, Hypothesis):
         return f"for all {self.index()}: {self.body}"
 
 
-def every(binder: k.Quantifier, v: k.Bindable, body: Hypothesis) -> Hypothesis:
+def every(binder: k.Quantifier, v: k.Bindable, body: Hypothesis) -> Every:
     """Return the hypothesis that the body holds for every v."""
     k.bindable(binder, v)
     return Every(*k.bind(binder, v, body))

@@ -1,8 +1,9 @@
 r"""One step of the mean of the clients' models: its distance, and its gap.
 
 The step is `minibatch_stepwise.Walk`'s, of MiniBatch-SFL or of SFL-V1 whose sides step
-together, or `one_clock.Clock`'s. :math:`\Delta` is the mean's squared distance, D how far the models are apart,
-SINGLE the variance of the mean of the clients' noises, h the rate.
+together, or `one_clock.Clock`'s. :math:`\Delta` is the mean's squared distance, D how
+far the models are apart, SINGLE the variance of the mean of the clients' noises, h the
+rate.
 """
 
 from __future__ import annotations

@@ -9,9 +9,7 @@ periods or not. All else is a step of `mean_steps`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -131,11 +129,10 @@ class Steps:
         more = squares / 3 + cubes / 4 * R
         factor = sign(share + more * R * (R - 1), (PAIRS, more))
         grown = self.total(s, first + R) - self.total(s, first)
-        each = of(i) ** 2 * self.way(first)
-        whole = mean_of_numbers(each)
+        each = constant(of(i) ** 2 * self.way(first))
         return combine(
             (rules.assume(constant(s - R)), rules.number_of(factor.form)),
-            target=constant(grown - whole),
+            target=constant(grown) - k.summed(steps(R), i, each),
             signs=[factor],
         )
 
@@ -243,20 +240,13 @@ class Steps:
         found = rules.divided(found, q, r, s, until, claim(of(until)))
         return rules.instantiate(found, ((until, T),), ())
 
-    @property
-    def spread(self) -> Ratio:
-        """The sum of both sides' F_b(T)."""
-        return sum((self.total(PERIODS[b], T) * BLOCKS[b] for b in Side), ratio(0))
-
-    def over_steps(
-        self, gained: Theorem, form: Callable[[Vec], Lin], apart: Ratio
-    ) -> Theorem:
-        """Return the sum of what T iterations gain, at most the first form.
+    def over_steps(self, gained: Theorem, left: Lin, apart: Ratio) -> Theorem:
+        """Return the sum of what T iterations gain, at most what was left at first.
 
         Args:
-            gained: by an iteration, at most what it takes from the form.
-            form: of a mean model.
-            apart: the factor of weight D in it.
+            gained: by an iteration, at most what it takes from what is left.
+            left: before iteration J.
+            apart: the factor of weight D in what is gained.
 
         Returns:
             The theorem.
@@ -265,7 +255,7 @@ class Steps:
         blocks = sum_over(over(rules.blocks(d, d)), steps(T), j, self.weight(J) * apart)
         return combine(
             sum_over(gained, steps(T), j),
-            derived.telescope(j, form(self.walk.middle(J)), T),
+            derived.telescope(j, left, T),
             *((self.drift(side), apart) for side in Side),
             (blocks, -1),
         )
@@ -279,7 +269,8 @@ class Steps:
         """
         eta, last = self.rate(J), self.walk.middle(T) - BEST
         one = MeanStep(self.walk, eta, NONE, ZERO)
-        whole = self.over_steps(one.bounded_descent(G2), distance, S * eta)
+        left = norm2(one.middle - BEST)
+        whole = self.over_steps(one.bounded_descent(G2), left, S * eta)
         share = 1 / (2 * eta * T)
         return combine((whole, share), (last, share))
 
@@ -299,8 +290,8 @@ class Steps:
             (self.positive(), rules.number_of(fewer.form)),
             signs=[less, fewer],
         )
-        whole, share = self.over_steps(gained, distance, apart), 1 / (eta * T)
-        return combine((whole, share), (last, share))
+        whole = self.over_steps(gained, norm2(one.middle - BEST), apart)
+        return combine((whole, 1 / (eta * T)), (last, 1 / (eta * T)))
 
     def positive(self) -> Theorem:
         """Return ``D >= 0``."""
@@ -315,19 +306,9 @@ class Steps:
         eta, share = self.rate(J), 2 / (self.rate(J) * T)
         small = rules.assume(constant(1 - S * eta))
         one = MeanStep(self.walk, eta, small, None)
-        whole = self.over_steps(one.value_descent(0), gap, S**2 * eta / 2)
+        whole = self.over_steps(one.value_descent(0), gap(one.middle), S**2 * eta / 2)
         last = derived.lowest(k.MEAN, self.walk.middle(T))
         return combine((whole, share), (last, share))
-
-
-def distance(u: Vec) -> Lin:
-    """Return the squared distance to the minimiser."""
-    return norm2(u - BEST)
-
-
-def mean_of_numbers(each: Ratio) -> Ratio:
-    """Return ``sum_{i<r} each``."""
-    return rules.number_of(k.summed(steps(R), i, constant(each)))
 
 
 # Rates that fall: the last gap --------------------------------------------------------
@@ -388,15 +369,15 @@ class Falling(Steps):
 
     def level(self, period: Ratio, first: Ratio) -> Theorem:
         """Return ``way - weight rate(first)^2 >= 0`` at iteration first + i."""
-        I, y, eta = of(i), gamma + first, self.rate(first)
-        made = rules.assume(constant(period - 1 - I))
+        at, y, eta = of(i), gamma + first, self.rate(first)
+        made = rules.assume(constant(period - 1 - at))
         long = rules.assume(constant(gamma - period))
-        inside = combine(long, made, target=constant(y - 1 - I))
-        wide = self.weight(first + I)
-        over_y = sign(y**2 * (y + 7 * I) - wide, (inside, I * (4 * y + I)))
+        inside = combine(long, made, target=constant(y - 1 - at))
+        wide = self.weight(first + at)
+        over_y = sign(y**2 * (y + 7 * at) - wide, (inside, at * (4 * y + at)))
         return sign(
             self.way(first) - wide * eta**2,
-            (self.exact(first, -1), (4 + mu * y * eta) / mu**2 * (y + 7 * I)),
+            (self.exact(first, -1), (4 + mu * y * eta) / mu**2 * (y + 7 * at)),
             (over_y, eta**2),
         )
 
@@ -432,12 +413,5 @@ class Falling(Steps):
     def last_gap(self) -> Theorem:
         """Return the gap after T iterations."""
         x, end = (self.weight(at) * (gamma + at - 4) for at in (J, T))
-        d = self.walk.apart(J)
-        blocks = over(rules.blocks(d, d))
-        whole = combine(
-            sum_over(self.grown(), steps(T), j),
-            derived.telescope(j, gap(self.walk.middle(J)) * x, T),
-            *((self.drift(side), 2 * S**2 / mu) for side in Side),
-            (sum_over(blocks, steps(T), j, self.weight(J)), -2 * S**2 / mu),
-        )
-        return combine((whole, 1 / end))
+        left = gap(self.walk.middle(J)) * x
+        return combine((self.over_steps(self.grown(), left, 2 * S**2 / mu), 1 / end))

@@ -856,9 +856,8 @@ def divisions(R: ModuleType) -> list[Callable[[], object]]:
     def call(theorem: object, form: k.Lin) -> Callable[[], object]:
         return lambda: R.divided(theorem, j, i, tau, t, form)
 
-    out = []
-    for form in (constant(falls), norm2(x) * falls, value_of(MEAN, x * of(t))):
-        out.append(call(R.assume(k.lin_at(form, {t: there})), form))
+    assumed = (constant(falls), norm2(x) * falls, value_of(MEAN, x * of(t)))
+    out = [call(R.assume(k.lin_at(form, {t: there})), form) for form in assumed]
     for u in (far, far + local_point(COUNTED, n, now, ZERO), x * (of(t) - S)):
         square = R.combine((), ((k.vec_at(u, {t: there}), ONE),), None, ())
         out.append(call(square, norm2(u)))

@@ -304,12 +304,28 @@ MUTANTS = [
     ("divided", "& (period.free | claim.free - {v})", "& period.free"),
     ("divided", "always = _bound_hypotheses(one, k.NATURALS, q)", "always = one"),
     ("divided", "    require(apart and fits,", "    require(apart,"),
-    ("counted_update", "local_point(run, n, first + i, 0)", "local_point(run, n, i, 0)"),
+    (
+        "counted_update",
+        "local_point(run, n, first + i, 0)",
+        "local_point(run, n, i, 0)",
+    ),
     ("counted_update", "k.iterate(run, first)\n", "k.iterate(run, q)\n"),
     ("counted_update", "pace.rate.at(first + j)", "pace.rate.at(j)"),
-    ("counted_update", "g = stochastic(run, n, first + j, 0)", "g = stochastic(run, n, first, 0)"),
-    ("counted_update", "    return zero(form, *required(ratio(pace.steps) - 1 - i))", "    return zero(form)"),
-    ("counted_update", "required(ratio(pace.steps) - 1 - i)", "required(ratio(pace.steps) - i)"),
+    (
+        "counted_update",
+        "g = stochastic(run, n, first + j, 0)",
+        "g = stochastic(run, n, first, 0)",
+    ),
+    (
+        "counted_update",
+        "    return zero(form, *required(ratio(pace.steps) - 1 - i))",
+        "    return zero(form)",
+    ),
+    (
+        "counted_update",
+        "required(ratio(pace.steps) - 1 - i)",
+        "required(ratio(pace.steps) - i)",
+    ),
     (
         "counted_update",
         '    require(run.kind is k.Kind.COUNTED, "the run has rounds")\n',
@@ -320,7 +336,11 @@ MUTANTS = [
         '    require(run.kind is not k.Kind.COUNTED, "a round is an iteration")\n',
         "",
     ),
-    ("update", "    steps = ratio(run.steps(side))\n", "    steps = ratio(run.pace(side).steps)\n"),
+    (
+        "update",
+        "    steps = ratio(run.steps(side))\n",
+        "    steps = ratio(run.pace(side).steps)\n",
+    ),
     ("unbiased", "_determined(u, run, now, known, {})", "True"),
     (
         "unbiased",
