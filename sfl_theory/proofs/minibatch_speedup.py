@@ -48,7 +48,7 @@ YOUNG = Fraction(3, 4)
 @cache
 def step_of(kind: k.Kind) -> MeanStep:
     """Return the step of MiniBatch-SFL, or of SFL-V1 whose sides step together."""
-    walk = st.WALK if kind.shared else counted(kind, RUN.client)
+    walk = st.WALK if kind.shared else counted(RUN.client)
     return MeanStep(walk, h, st.small())
 
 

@@ -184,14 +184,14 @@ def named(found: Theorem) -> Theorem:
 
 def near() -> Theorem:
     """Return the strongly convex bound by the distance, for equal periods."""
-    falling = counted_steps.Falling(k.Kind.V1, 4, 5, Fraction(1, 2))
+    falling = counted_steps.Falling(4, 5, Fraction(1, 2))
     last = run(k.Kind.V1, falling=True).x(T).value
     return combine((named(falling.after()), S.value / 2), value_gap(S.value, last))
 
 
 def low() -> Theorem:
     """Return the strongly convex bound by the gap, for equal periods."""
-    return named(counted_steps.FallingGap(k.Kind.V1, 4, 4, Fraction(1)).after())
+    return named(counted_steps.FallingGap(4, 4, Fraction(1)).after())
 
 
 LAWS = {
@@ -216,8 +216,8 @@ LOW_WORDS = STRONG_WORDS + (
     r"times $x(x-1)(x-2)(x-3)$, telescopes; $(x-1)(x-2)(x-3)\le y^2(y+7i)$."
 )
 BY_BLOCKS = (
-    " D by blocks, each in the periods of its own side, whole or not: $\\sum_{i<r}i^2\\le"
-    "\\frac r6(s-1)(2s-1)$ for r <= s."
+    " D by blocks, each in its own side's periods, whole or not: "
+    r"$\sum_{i<r}i^2\le\frac r6(s-1)(2s-1)$ for r <= s."
 )
 STRONG = {
     "distance": (k.Kind.V1, in_distance, near, NEAR_WORDS),
@@ -273,9 +273,7 @@ def general_convex(kind: k.Kind, divided: bool) -> Part:
     said = says(average(r, f.gap), right, *assumed(r, 0, divided), *rest)
     return proved(
         said,
-        lambda: quarter(
-            named(theorem(kind)) if kind is k.Kind.V1 else whole(), divided
-        ),
+        lambda: quarter(named(theorem()) if kind is k.Kind.V1 else whole(), divided),
         r"$\langle\nabla F_n(x_n),\bar x-x^*\rangle\ge F_n(\bar x)-F_n(x^*)-\frac S2\|"
         r"\bar x-x_n\|^2$ and $D\le(i\eta G)^2$; the mean gradient's second moment is "
         + (
@@ -313,7 +311,7 @@ def non_convex(kind: k.Kind) -> Part:
     def theorem() -> Theorem:
         if kind is k.Kind.COUNTED:
             return one_clock.Steps().average_gradient()
-        return named(constant_steps.average_gradient(kind))
+        return named(constant_steps.average_gradient())
 
     return proved(
         said,
@@ -328,8 +326,8 @@ def non_convex(kind: k.Kind) -> Part:
 
 
 SCOPE = (
-    "everyone takes part, any weights; stochastic gradients bounded along the run: for "
-    "equal periods by a joint G, after whole rounds, for any two by blocks, at all times"
+    "everyone takes part, any weights; stochastic gradients bounded along the run, for "
+    "equal periods, after whole rounds, by a joint G; for any two, always, by blocks"
 )
 CLAIMS = (
     Kind.THEOREM(
