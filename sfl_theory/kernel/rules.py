@@ -21,6 +21,19 @@ from .theorems import _given_the_draws as _given_the_draws
 
 
 @rule
+def blocks(u: Vec, v: Vec) -> Theorem:
+    """Return <u, v> = <u_c, v_c> + <u_s, v_s>. Proof: the blocks are orthogonal."""
+    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
+    return zero(k.inner(u, v) - sum(parts, Lin({})))
+
+
+@rule
+def weight_below_one(n: Client) -> Theorem:
+    """Return 1 - a_n >= 0. Proof: the weights are not negative and add up to 1."""
+    return at_least(k.constant(1 - k.weight(n)))
+
+
+@rule
 def mean_value(p: Vec) -> Theorem:
     """Return f(p) = sum_n a_n F_n(p). Proof: the definition of f, expected."""
     each = over_clients(lambda n: k.value_of(k.Local(n), p) * k.weight(n))

@@ -261,8 +261,8 @@ class Split(
 
     In COUNTED, SFL-V1 on one counter of iterations, t is an iteration: every client
     makes one step, step 0, at its own p(n,t,0), and x(t) = sum a_n p(n,t,0). Block b of
-    p(n,t+1,0) is that of ``p(n,t,0) - rate_b(t) g(n,t,0)``, and where t + 1 is a
-    multiple of steps_b >= 1, side b's period, that of x(t+1).
+    p(n,t+1,0) is that of ``p(n,t,0) - rate_b(t) g(n,t,0)``; where t + 1 is a multiple
+    of steps_b >= 1, side b's period, it is the mean of these, weighted by a_n.
 
     What is one for all becomes that block of x(t+1); the other blocks become
     ``x(t) + sum a_n J_n (p(n,t,end) - x(t))`` (EVERYONE, UPDATES) or

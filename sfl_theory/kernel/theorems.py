@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_h
 from . import hypotheses as h
 from . import terms as k
 from .algebra import Ratio, Sort, Symbol, ratio, require
-from .terms import Client, Lin, Side, Var, Vec
+from .terms import Client, Lin, Var, Vec
 
 Hypotheses = frozenset[h.Hypothesis]
 Replaceable = Var | Client | k.NamedFunction | k.Point | k.RoundFamily
@@ -487,19 +487,6 @@ def numbered(v: Client, form: Lin, count: int) -> Theorem:
     each = (k.lin_at(form, {v: k.Numbered(p)}) for p in range(count))
     both = required(N - count) | required(count - N)
     return zero(k.summed(k.CLIENTS, v, form) - Lin({}).plus(each), *both)
-
-
-@rule
-def blocks(u: Vec, v: Vec) -> Theorem:
-    """Return <u, v> = <u_c, v_c> + <u_s, v_s>. Proof: the blocks are orthogonal."""
-    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
-    return zero(k.inner(u, v) - sum(parts, Lin({})))
-
-
-@rule
-def weight_below_one(n: Client) -> Theorem:
-    """Return 1 - a_n >= 0. Proof: the weights are not negative and add up to 1."""
-    return at_least(k.constant(1 - k.weight(n)))
 
 
 def over_clients(of: Callable[[Client], k.C]) -> k.C:

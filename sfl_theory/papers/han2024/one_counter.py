@@ -63,15 +63,14 @@ def taken(r: Run) -> Number:
 
 def rate(r: Run, at: Number) -> Number:
     r"""Return the rate of iteration k = at, which runs in rounds count from one."""
-    first = int(r.split.kind is k.Kind.V1)
-    return w.of_round("eta", at + first, r"\eta^{{t}}")
+    return s.eta(at + 1 if r.split.kind is k.Kind.V1 else at)
 
 
 def run(kind: k.Kind, falling: bool) -> Run:
     """Return the run, at rates of iterations or at a constant one."""
-    first = int(kind is k.Kind.V1)
-    each = w.rate(lambda at: s.eta(at + first)) if falling else w.rate(eta)
     equal = kind is k.Kind.V1
+    of_step = w.rate(lambda at: s.eta(at + 1 if equal else at))
+    each = of_step if falling else w.rate(eta)
     paces = (
         w.pace(tau if equal else period, each, stepwise=falling and equal)
         for period in PERIODS.values()
