@@ -105,6 +105,7 @@ SAYS: dict[str, Callable[..., tuple[h.Hypothesis, tuple[object, ...]]]] = {
     "heterogeneity": lambda eps2, n, p: (h.Heterogeneity(eps2), (n, p)),
     "variance": lambda run, s2, n, t, i: (h.Variance(run, n, s2), (t, i)),
     "bounded_gradient": lambda run, G2, *at: (h.BoundedGradients(run, G2), at),
+    "bounded_block": lambda run, G2, side, *at: (h.BoundedBlock(run, G2, side), at),
 }
 """What the rule `given` says, by name."""
 
@@ -364,6 +365,8 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
                 add("unbiased_across", run, n, ZERO, of(i), m, u)
         add("bounded_gradient", run, G2, n, now, of(i))
         add("bounded_gradient", run, G2, n, ZERO, ZERO)
+        for side in Side:
+            add("bounded_block", run, G2, side, n, now, ZERO)
         add("variance", run, s2, n, now, of(i))
         add("variance", run, s2, n, ZERO, ratio(0))
         before = local_point(run, n, now, of(i))

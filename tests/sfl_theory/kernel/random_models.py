@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction as Q
+from functools import partial
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
@@ -176,6 +177,7 @@ class Sample:
             h.Convex: lambda: max(Q(0), min(self.shapes.lowest)),
             h.Heterogeneity: self._heterogeneity,
             h.BoundedGradients: self._bounded,
+            h.BoundedBlock: partial(self._bounded, (self.rng.randrange(2),)),
         }
         for assumed in hypotheses_in(theorem):
             if type(assumed) in plan and self.rng.random() < 0.9:
@@ -208,11 +210,18 @@ class Sample:
             for F in self.functions
         )
 
-    def _bounded(self) -> Q:
+    def _bounded(self, seen: tuple[int, ...] = (0, 1)) -> Q:
+        """Return what gradients that are constant need, in some coordinates."""
         pairs = zip(self.functions, self.noise, strict=True)
         return max(
-            F.linear[0] ** 2 + F.linear[1] ** 2 + law.second_moment()
+            sum(F.linear[p] ** 2 for p in seen) + own
             for F, law in pairs
+            for own in (
+                max(
+                    sum(o[0] * o[1 + late][p] ** 2 for o in law.outcomes for p in seen)
+                    for late in (0, 1)
+                ),
+            )
         )
 
     def _model(self, steps: int) -> Model:

@@ -286,8 +286,8 @@ MUTANTS = [
     ),
     (
         "given bounded_gradient",
-        "k.constant(G2) - k.norm2(stochastic",
-        "k.constant(G2 / 2) - k.norm2(stochastic",
+        "form = k.constant(G2) - k.norm2(g)",
+        "form = k.constant(G2 / 2) - k.norm2(g)",
     ),
     (
         "given variance",
@@ -298,6 +298,11 @@ MUTANTS = [
         "given variance",
         "    return at_least(form, one, *made)",
         "    return at_least(form)",
+    ),
+    (
+        "given bounded_block",
+        "g = k.part(one.side, g) if isinstance(one, h.BoundedBlock) else g",
+        "pass",
     ),
     ("divided", "    k.natural(period - 1)\n", ""),
     ("divided", "    for index in (q, i, v):\n", "    for index in (q, v):\n"),
