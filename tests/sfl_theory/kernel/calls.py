@@ -365,8 +365,6 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
                 add("unbiased_across", run, n, ZERO, of(i), m, u)
         add("bounded_gradient", run, G2, n, now, of(i))
         add("bounded_gradient", run, G2, n, ZERO, ZERO)
-        for side in Side:
-            add("bounded_block", run, G2, side, n, now, ZERO)
         add("variance", run, s2, n, now, of(i))
         add("variance", run, s2, n, ZERO, ratio(0))
         before = local_point(run, n, now, of(i))
@@ -484,6 +482,9 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         other_form = summed(CLIENTS, m, norm2(gradient(Local(n), x) * weight(m) - x))
         add("numbered", n, other_form, size)
         add("numbered", n, norm2(noise(V2, n, ZERO, ZERO)), size)
+    for run in RUNS[:12]:
+        for side in Side:
+            add("bounded_block", run, G2, side, n, now, ZERO)
     for run in (V1, STEPWISE, PARTIAL, AVERAGED, MINIBATCH, COUNTED):
         there = local_point(run, m, now, of(i))
         mean = summed(CLIENTS, m, there * weight(m))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction as Q
-from functools import partial
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
@@ -177,7 +176,9 @@ class Sample:
             h.Convex: lambda: max(Q(0), min(self.shapes.lowest)),
             h.Heterogeneity: self._heterogeneity,
             h.BoundedGradients: self._bounded,
-            h.BoundedBlock: partial(self._bounded, (self.rng.randrange(2),)),
+            h.BoundedBlock: lambda: self._bounded(
+                self.rng.choice([(0,), (1,), (0, 1)])
+            ),
         }
         for assumed in hypotheses_in(theorem):
             if type(assumed) in plan and self.rng.random() < 0.9:
@@ -212,17 +213,16 @@ class Sample:
 
     def _bounded(self, seen: tuple[int, ...] = (0, 1)) -> Q:
         """Return what gradients that are constant need, in some coordinates."""
+
+        def square(u: models.Vector) -> Q:
+            return sum((u[p] ** 2 for p in seen), Q(0))
+
+        def noisy(law: NoiseLaw) -> Q:
+            both = [[p * square(v[late]) for p, *v in law.outcomes] for late in (0, 1)]
+            return max(map(sum, both))
+
         pairs = zip(self.functions, self.noise, strict=True)
-        return max(
-            sum(F.linear[p] ** 2 for p in seen) + own
-            for F, law in pairs
-            for own in (
-                max(
-                    sum(o[0] * o[1 + late][p] ** 2 for o in law.outcomes for p in seen)
-                    for late in (0, 1)
-                ),
-            )
-        )
+        return max(square(F.linear) + noisy(law) for F, law in pairs)
 
     def _model(self, steps: int) -> Model:
         rng = self.rng
