@@ -46,6 +46,7 @@ WORDS = {
     "update": "the algorithm's round",
     "local_update": "the local steps",
     "counted_update": "a side's steps since its last mean",
+    "divided": "quotient and remainder by a period",
     "ordered": "the order of the visits",
     "unbiased": "unbiased gradients",
     "unbiased_across": "unbiased gradients of different clients",

@@ -325,8 +325,8 @@ def non_convex(kind: k.Kind) -> Part:
 
 
 SCOPE = (
-    "everyone takes part, any weights; stochastic gradients bounded along the run, for "
-    "equal periods, after whole rounds, by a joint G; for any two, always, by blocks"
+    "where everyone takes part, any weights; stochastic gradients bounded along the "
+    "run: for equal periods, after whole rounds, by a joint G; for any two by blocks"
 )
 CLAIMS = (
     Kind.THEOREM(
