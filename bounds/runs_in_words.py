@@ -10,6 +10,7 @@ KINDS = {
     k.Kind.V2: "SFL-V2",
     k.Kind.V2_WEIGHTED: "SFL-V2 with server steps weighted by $a_n$",
     k.Kind.MINIBATCH: "MiniBatch-SFL",
+    k.Kind.COUNTED: "SFL-V1 on one counter of iterations",
 }
 TAKE_PART = {
     k.Participants.EVERYONE: "every client takes part",
@@ -32,7 +33,8 @@ def run_in_words(run: k.Run, writer: Writer) -> str:
         rate = writer.number(run.rate.body).tex
         function = writer.function(run.function).tex
         return f"gradient descent on ${function}$ at rate ${rate}$"
-    sides = [_pace(run.pace(side), writer) for side in k.Side]
+    counted = run.kind is k.Kind.COUNTED
+    sides = [_pace(run.pace(side), writer, counted) for side in k.Side]
     client, server = sides
     paces = client if client == server else f"client {client}, server {server}"
     alike = run.kind is k.Kind.V1 and client == server
@@ -40,7 +42,9 @@ def run_in_words(run: k.Run, writer: Writer) -> str:
     return f"{kind}, {TAKE_PART[run.participants]}, {paces}"
 
 
-def _pace(pace: k.AnyPace, writer: Writer) -> str:
+def _pace(pace: k.AnyPace, writer: Writer, on_one_counter: bool) -> str:
     steps, rate = writer.index(pace.steps), writer.number(pace.rate.body).tex
+    if on_one_counter:
+        return f"averaged every ${steps}$ iterations, rate ${rate}$ at iteration $t$"
     counted = ", $t$ counting steps" if isinstance(pace, k.Stepwise) else ""
     return f"${steps}$ steps a round at rate ${rate}${counted}"

@@ -252,6 +252,8 @@ class Spelling(Notation):
         run = w.Run(one.run, str(one.run), self._model)
         if isinstance(one, h.Variance) and isinstance(one.client, k.Client):
             return w.variance(run, one.client, self.number(one.bound))
+        if isinstance(one, h.BoundedBlock):
+            return w.bounded_block(run, self.number(one.bound), one.side)
         if isinstance(one, h.BoundedGradients):
             return w.bounded_gradients(run, self.number(one.bound))
         if isinstance(one, h.Unbiased):

@@ -45,6 +45,8 @@ WORDS = {
     "descend": "the algorithm's step",
     "update": "the algorithm's round",
     "local_update": "the local steps",
+    "counted_update": "a side's steps since its last mean",
+    "divided": "quotient and remainder by a period",
     "ordered": "the order of the visits",
     "unbiased": "unbiased gradients",
     "unbiased_across": "unbiased gradients of different clients",
@@ -61,10 +63,20 @@ ASSUMED: dict[type[Hypothesis], str] = {
     h.Minimiser: "the least value, at the minimiser",
     h.Heterogeneity: "bounded heterogeneity",
     h.BoundedGradients: "bounded gradients",
+    h.BoundedBlock: "bounded blocks of gradients",
     h.Variance: "bounded variance",
 }
 """What a hypothesis brings to a step."""
-GENERAL = {"combine", "instantiate", "specialise", "sum_over", "induct", "cases", "cut"}
+GENERAL = {
+    "combine",
+    "instantiate",
+    "specialise",
+    "sum_over",
+    "induct",
+    "divided",
+    "cases",
+    "cut",
+}
 """Rules that only join theorems."""
 ALGEBRA = {"square", "linear", "exchange", "split", "blocks"}
 """Rules that a reader does not ask for where another one is named, too."""

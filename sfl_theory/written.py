@@ -454,6 +454,13 @@ def bounded_gradients(run: Run, G2: Number) -> Assumed:
     return Assumed(lambda: h.BoundedGradients(run.split, G2.value), tex)
 
 
+def bounded_block(run: Run, G2: Number, side: k.Side) -> Assumed:
+    """Return that one side's blocks of stochastic gradients are bounded."""
+    name = "c" if side is k.Side.CLIENT else "s"
+    tex = rf"\mathbb{{E}}\|[g_n^{{t,i}}]_{name}\|^2 \le {G2.tex}"
+    return Assumed(lambda: h.BoundedBlock(run.split, G2.value, side), tex)
+
+
 def participation(run: Run) -> Assumed:
     """Return that clients take part independently of each other and of the samples."""
     tex = r"I_n^t \sim \text{Bernoulli}(q_n) \text{ independently}"

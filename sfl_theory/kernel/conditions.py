@@ -86,19 +86,25 @@ def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
 
     Without a quadratic part the gradient is bounded everywhere. Otherwise every local
     point has to lie in the model's box, which `_invariant` verifies; there the gradient
-    is largest in a corner, and noise adds at most its second moment.
+    is largest in a corner, and noise adds at most its second moment. All of the block
+    that is bounded, if the hypothesis is on one.
     """
     bound, box = e.number(one.bound), e.model.box
+
+    def seen(u: Vector) -> Vector:
+        return e.block(one.side, [u])[0] if isinstance(one, h.BoundedBlock) else u
+
     for F, law in zip(e.model.functions, e.model.noise, strict=True):
         if not any(map(any, F.hessian)):
             arms = [tuple(b.weight * b.width * z for z in b.slope) for b in F.bends]
-            largest = _largest(F.linear, arms)
+            largest = _largest(seen(F.linear), list(map(seen, arms)))
         elif box and not F.bends and _invariant(e, one.run):
             gradients = map(F.gradient, product(*box))
-            largest = max(dot(g, g) for g in gradients)
+            largest = max(dot(g, g) for g in map(seen, gradients))
         else:
             return False
-        if not law.fair() or largest + law.second_moment() > bound:
+        own = NoiseLaw(tuple((p, seen(u), seen(v)) for p, u, v in law.outcomes))
+        if not law.fair() or largest + own.second_moment() > bound:
             return False
     return True
 
@@ -116,6 +122,7 @@ CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
         e.model.noise[e.client(one.client)].second_moment() <= e.number(one.bound)
     ),
     h.BoundedGradients: _bounded,
+    h.BoundedBlock: _bounded,
     h.Unbiased: lambda e, one: all(law.fair() for law in e.model.noise),
     # noises and draws are enumerated as independent, draws with their chances
     h.Independent: lambda e, one: True,
@@ -249,6 +256,6 @@ def prepared(model: Model, inside: set[k.Term]) -> Evaluation:
     require(visited or not model.order, "an order of visits, and nobody visits")
     for run in visited:
         e.ordered(run)
-    made = [e.whole_number(run.pace(side).steps) for run in splits for side in k.Side]
+    made = [e.whole_number(run.steps(side)) for run in splits for side in k.Side]
     e.prepare(max(made, default=0), any(run.drawn for run in splits))
     return e

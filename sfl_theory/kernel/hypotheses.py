@@ -113,6 +113,15 @@ class BoundedGradients(
     bound: Ratio
 
 
+class BoundedBlock(
+    BoundedGradients, shown="the {side} blocks of stochastic gradients have second "
+    "moment <= {bound} at the local points of every client, round and step made",
+):  # fmt: skip
+    """``E||[g(n,t,i)]_b||^2 <= bound`` given the draws: every client, round, step."""
+
+    side: k.Side
+
+
 class Participation(
     OfRun, shown="clients take part independently, n with probability q[n]"
 ):
@@ -146,7 +155,7 @@ class Every(k.Closed, Hypothesis):
         return f"for all {self.index()}: {self.body}"
 
 
-def every(binder: k.Quantifier, v: k.Bindable, body: Hypothesis) -> Hypothesis:
+def every(binder: k.Quantifier, v: k.Bindable, body: Hypothesis) -> Every:
     """Return the hypothesis that the body holds for every v."""
     k.bindable(binder, v)
     return Every(*k.bind(binder, v, body))

@@ -430,7 +430,7 @@ class Round(NamedTuple):
 def _play(e: Evaluation, run: k.Split, t: int) -> Round:
     """Return one round of the algorithm, as `terms.Split` says."""
     shared_server, x = run.kind.shared, e.iterate(run, t)
-    steps = max(e.whole_number(run.pace(side).steps) for side in k.Side)
+    steps = max(e.whole_number(run.steps(side)) for side in k.Side)
     clients = range(len(e.model.weights))
     made = (t + 1) * steps * len(clients)
     require(made <= MAX_STEPS, "a run of more than %s local steps", MAX_STEPS)
@@ -443,6 +443,10 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
     draws = [e.drawn(n, t) if run.drawn else [ONE] * len(x) for n in clients]
     shares = [[a * z for z in J] for a, J in zip(e.model.weights, draws, strict=True)]
     points: list[list[Random]] = [[x] for _ in clients]
+    for side in k.Side if run.kind is k.Kind.COUNTED and t else ():
+        for n in clients if t % e.whole_number(run.pace(side).steps) else ():
+            away = added(e.played(run, t - 1).points[n][1], points[n][0], -ONE)
+            points[n][0] = added(points[n][0], e.block(side, away), ONE)
     shared = seen = e.block(k.Side.SERVER, x)
     for n, i in visits:
         here = points[n][i]

@@ -91,7 +91,8 @@ class Enclosure(Evaluation):
         for F in self.model.functions:
             _separable(F)
         paces = run.client, run.server
-        require(all(type(p) is k.Pace for p in paces), "rates of rounds are needed")
+        fits = all(type(p) is k.Pace for p in paces) and run.kind is not k.Kind.COUNTED
+        require(fits, "rates of rounds are needed")
         self.run, self._rounds = run, set[int]()
         names = (f"${p}" for p in range(len(self.model.start)))
         self._x = [k.Var(name, Sort.NONNEGATIVE) for name in names]

@@ -228,7 +228,8 @@ _PLAIN: tuple[tuple[type[k.Term], ...], ...] = (
     (k.Star, k.Gradient, k.Iterate, k.LocalPoint, k.Noise, k.Part, k.Expected),
     (k.Inner, k.Value),
     (h.Holds, h.Smooth, h.Majorised, h.Convex, h.Minimiser, h.Heterogeneity),
-    (h.Unbiased, h.Independent, h.Variance, h.BoundedGradients, h.Participation),
+    (h.Unbiased, h.Independent, h.Variance, h.BoundedGradients, h.BoundedBlock),
+    (h.Participation,),
 )
 TAGS = {
     kind: re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()

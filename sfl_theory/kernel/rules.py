@@ -22,6 +22,19 @@ from .theorems import _given_the_draws as _given_the_draws
 
 
 @rule
+def blocks(u: Vec, v: Vec) -> Theorem:
+    """Return <u, v> = <u_c, v_c> + <u_s, v_s>. Proof: the blocks are orthogonal."""
+    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
+    return zero(k.inner(u, v) - sum(parts, Lin({})))
+
+
+@rule
+def weight_below_one(n: Client) -> Theorem:
+    """Return 1 - a_n >= 0. Proof: the weights are not negative and add up to 1."""
+    return at_least(k.constant(1 - k.weight(n)))
+
+
+@rule
 def mean_value(p: Vec) -> Theorem:
     """Return f(p) = sum_n a_n F_n(p). Proof: the definition of f, expected."""
     each = over_clients(lambda n: k.value_of(k.Local(n), p) * k.weight(n))
@@ -99,8 +112,9 @@ def given(one: h.Hypothesis, about: tuple[Vec | Client | Ratio, ...]) -> Theorem
                 _made(run, i),
             )
         case h.BoundedGradients(run, G2), (Client() as n, Ratio() as t, Ratio() as i):
-            form = k.constant(G2) - k.norm2(stochastic(run, n, t, i))
-            made = _made(run, i)
+            g, made = stochastic(run, n, t, i), _made(run, i)
+            g = k.part(one.side, g) if isinstance(one, h.BoundedBlock) else g
+            form = k.constant(G2) - k.norm2(g)
         case _:
             require(False, "'%s' says nothing of %s", one, about)
     return at_least(form, one, *made)
@@ -139,7 +153,7 @@ def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
 
 def direction(run: Split, t: Ratio, side: Side) -> Vec:
     """Return the side's block of the sum of gradients by which round t moves x."""
-    steps = ratio(run.pace(side).steps)
+    steps = ratio(run.steps(side))
     return over_clients(
         lambda n: _local_sum(run, n, t, steps, side) * share(run, n, t, side)
     )
@@ -158,7 +172,7 @@ def _made(run: Split, i: Ratio) -> Hypotheses:
 
     The longer side's, where the sorts tell which it is, else the client's.
     """
-    client, server = ratio(run.client.steps), ratio(run.server.steps)
+    client, server = (ratio(run.steps(side)) for side in Side)
     most = server if (server - client).nonnegative() else client
     return required(most - 1 - i)
 
@@ -177,7 +191,8 @@ def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
 
     Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
     `kept` where the models of those who take part are averaged.
-    Proof: the definition of the run, in which every local point starts from x(t).
+    Proof: the definition of the run, in which every local point starts from x(t); in
+    COUNTED runs x is the mean of the clients' points, and averaging keeps the mean.
     """
     moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept(run, t, side)
     rate = run.pace(side).outside(t)
@@ -196,6 +211,7 @@ def local_update(
     before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
     Proof: the definition of the run: a side that has made its steps keeps its value.
     """
+    require(run.kind is not k.Kind.COUNTED, "a round is an iteration")
     steps = ratio(run.pace(side).steps)
     upper, spare = (steps, i - steps) if rests else (i, steps - i)
     require(not rests or not run.kind.shared, "both sides step together")
@@ -212,6 +228,25 @@ def local_update(
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
     by = moved * run.pace(side).outside(t)
     return zero(k.inner(away + by, w), *required(spare))
+
+
+@rule
+def counted_update(
+    run: Split, n: Client, q: Ratio, i: Ratio, side: Side, w: Vec
+) -> Theorem:
+    """Return <[p(n,sq+i,0) - x(sq)]_b + sum_{j<i} rate_b(sq+j) g_b(n,sq+j,0), w> = 0.
+
+    s is the side's period in a COUNTED run, and i < s.
+    Proof: the definition of the run: at iteration sq the side's blocks are that of x.
+    """
+    require(run.kind is k.Kind.COUNTED, "the run has rounds")
+    pace, j = run.pace(side), k.symbol(v := k.fresh(k.NATURALS))
+    first = ratio(pace.steps) * q
+    g = stochastic(run, n, first + j, 0) * pace.rate.at(first + j)
+    moved = k.summed(k.Steps(k.natural(i)), v, k.part(side, g))
+    away = k.local_point(run, n, first + i, 0) - k.iterate(run, first)
+    form = k.inner(k.part(side, away) + moved, w)
+    return zero(form, *required(ratio(pace.steps) - 1 - i))
 
 
 @rule
@@ -234,8 +269,10 @@ def unbiased(
     b is the product of Before(m,j;n,i) over visits (m, j) in `after`, 1 without any.
     Proof: the conditional expectation of the noise given all draws and what came before
     is 0, and they determine u: minimisers, iterates x(s) and E[. | s] with s <= t,
-    everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
-    clients') points p(.,t,j), j <= i, and noises, j < i. Where b is not 0 the visits
+    everything of earlier rounds, and in round t the same client's (if nobody visits:
+    all clients') points p(.,t,j), j <= i, and noises, j < i. Those of others in SFL-V1
+    come of their noises of the round, independent of the client's, whose mean given its
+    own past stays 0 given also these. Where b is not 0 the visits
     (m, j) come before (n, i), so do client m's earlier ones, and u may also be made of
     points p(m,t,l) and noises, l <= j. The order is fixed before the noise, so b is a
     number.
@@ -251,7 +288,9 @@ def unbiased(
 
     form = _beside_noise(run, n, t, i, u, past) * b
     made = _NONE.union(*(_made(run, step) for step in (i, *(j for _, j in after))))
-    return zero(form, h.Unbiased(run), *made)
+    others = any(isinstance(o, k.OfStep) and o.client is not n for o in k.subterms(u))
+    apart = {h.Independent(run)} if others and run.kind is k.Kind.V1 else _NONE
+    return zero(form, h.Unbiased(run), *apart, *made)
 
 
 @rule
@@ -289,9 +328,9 @@ Past = Callable[[k.OfStep, Ratio], bool]
 
 
 def _own_past(run: Split, n: Client, i: Ratio) -> Past:
-    """Return what n, for MINIBATCH everyone, has before its noise of step i."""
+    """Return what n, if nobody visits everyone, has before its noise of step i."""
     return lambda one, j: (
-        (one.client is n or run.kind is k.Kind.MINIBATCH)
+        (one.client is n or not run.kind.visits)
         and (i - j - int(isinstance(one, k.Noise))).poly().natural()
     )
 

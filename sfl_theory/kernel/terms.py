@@ -41,11 +41,12 @@ class Kind(Named):
     V2 = "v2"
     V2_WEIGHTED = "v2-weighted"
     MINIBATCH = "minibatch"
+    COUNTED = "counted"
 
     @property
     def shared(self) -> bool:
         """Whether the clients' steps of a round move one server model."""
-        return self is not Kind.V1
+        return self not in (Kind.V1, Kind.COUNTED)
 
     @property
     def visits(self) -> bool:
@@ -258,6 +259,11 @@ class Split(
     - MINIBATCH: one for all; step i of all clients together adds
       ``-rate_s sum_n a_n J_n g_s(n,t,i)``.
 
+    In COUNTED, SFL-V1 on one counter of iterations, t is an iteration: every client
+    makes one step, step 0, at its own p(n,t,0), and x(t) = sum a_n p(n,t,0). Block b of
+    p(n,t+1,0) is that of ``p(n,t,0) - rate_b(t) g(n,t,0)``; where t + 1 is a multiple
+    of steps_b >= 1, side b's period, it is the mean of these, weighted by a_n.
+
     What is one for all becomes that block of x(t+1); the other blocks become
     ``x(t) + sum a_n J_n (p(n,t,end) - x(t))`` (EVERYONE, UPDATES) or
     ``sum a_n J_n p(n,t,end)`` (MODELS). Noise beyond the steps that are made is 0;
@@ -272,6 +278,10 @@ class Split(
     def _check(self) -> None:
         fits = not self.kind.shared or self.client.steps == self.server.steps
         require(fits, "a shared server makes the clients' number of steps")
+        for pace in (self.client, self.server) if self.kind is Kind.COUNTED else ():
+            fits = type(pace) is Pace and not self.drawn
+            require(fits, "everyone takes part, rates are those of iterations")
+            natural(ratio(pace.steps) - 1)
 
     @property
     def drawn(self) -> bool:
@@ -281,6 +291,10 @@ class Split(
     def pace(self, side: Side) -> AnyPace:
         """Return the pace of a side."""
         return self.client if side is Side.CLIENT else self.server
+
+    def steps(self, side: Side) -> Index:
+        """Return how many steps a side makes in a round."""
+        return natural(1) if self.kind is Kind.COUNTED else self.pace(side).steps
 
 
 Run = Descent | Split

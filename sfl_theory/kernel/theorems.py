@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_h
 from . import hypotheses as h
 from . import terms as k
 from .algebra import Ratio, Sort, Symbol, ratio, require
-from .terms import Client, Lin, Side, Var, Vec
+from .terms import Client, Lin, Var, Vec
 
 Hypotheses = frozenset[h.Hypothesis]
 Replaceable = Var | Client | k.NamedFunction | k.Point | k.RoundFamily
@@ -390,6 +390,26 @@ def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
 
 
 @rule
+def divided(
+    theorem: Theorem, q: Var, i: Var, period: Ratio, v: Var, claim: Lin
+) -> Theorem:
+    """Return P(v) for every natural v from P(s q + i), i < s >= 1; P is the claim.
+
+    Proof: v has a quotient q and a remainder i by the period s.
+    """
+    for index in (q, i, v):
+        k.bindable(k.NATURALS, index)
+    k.natural(period - 1)
+    apart = q is not i and not {q, i, v} & (period.free | claim.free - {v})
+    at = period * k.symbol(q) + k.symbol(i)
+    fits = not theorem.form - k.lin_at(claim, {v: at})
+    require(apart and fits, "the theorem is not the claim at s q + i")
+    one = _bound_hypotheses(theorem.hypotheses, k.Steps(k.natural(period)), i)
+    always = _bound_hypotheses(one, k.NATURALS, q)
+    return theorem_of(always, claim, theorem.equal)
+
+
+@rule
 def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
     """Return the same conclusion where c >= 0 and where -c >= 0. Proof: one holds."""
     require(not (above.form - below.form), "the cases prove different things")
@@ -467,19 +487,6 @@ def numbered(v: Client, form: Lin, count: int) -> Theorem:
     each = (k.lin_at(form, {v: k.Numbered(p)}) for p in range(count))
     both = required(N - count) | required(count - N)
     return zero(k.summed(k.CLIENTS, v, form) - Lin({}).plus(each), *both)
-
-
-@rule
-def blocks(u: Vec, v: Vec) -> Theorem:
-    """Return <u, v> = <u_c, v_c> + <u_s, v_s>. Proof: the blocks are orthogonal."""
-    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
-    return zero(k.inner(u, v) - sum(parts, Lin({})))
-
-
-@rule
-def weight_below_one(n: Client) -> Theorem:
-    """Return 1 - a_n >= 0. Proof: the weights are not negative and add up to 1."""
-    return at_least(k.constant(1 - k.weight(n)))
 
 
 def over_clients(of: Callable[[Client], k.C]) -> k.C:

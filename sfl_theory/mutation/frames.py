@@ -24,8 +24,10 @@ CONSTANTS = (
     h.Variance,
     h.Heterogeneity,
     h.BoundedGradients,
+    h.BoundedBlock,
 )
 """Hypotheses that name a constant, in the order in which they are tied."""
+BOUNDED = frozenset(CONSTANTS[-2:])
 
 
 Card = tuple[str, bool, tuple[int | None, ...]]
@@ -192,7 +194,7 @@ def other_size(
 def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
     """Return the local steps of a round, and the rounds that a statement needs."""
     steps = [
-        _most(run.pace(side).steps, read, wholes, clients)
+        _most(run.steps(side), read, wholes, clients)
         for run in read.splits
         for side in k.Side
     ]
@@ -270,7 +272,7 @@ def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int 
 def _shape(
     kinds: set[type[h.Hypothesis]], look: str, spread: bool, rng: random.Random
 ) -> str:
-    if h.BoundedGradients in kinds:
+    if kinds & BOUNDED:
         return "box" if spread or rng.random() < 0.5 else "bent"
     return "bowl" if spread else look
 

@@ -105,13 +105,20 @@ def needed(e: Many, one: h.Hypothesis) -> tuple[Array | None, Array | None]:
     if isinstance(one, h.Variance):
         return _second(e, e.at[one.client]), e.number(one.bound)
     if isinstance(one, h.BoundedGradients):
-        return _steepest(e), e.number(one.bound)
+        axis = [*k.Side].index(one.side) if isinstance(one, h.BoundedBlock) else None
+        return _steepest(e, axis), e.number(one.bound)
     return None, None
 
 
-def _second(e: Many, n: int) -> Array:
+def _second(e: Many, n: int, axis: int | None = None) -> Array:
     law = e.crowd.noise[n]
-    return 0 * e.ones if law is None else (law[0] ** 2).sum(-1, keepdims=True)
+    return 0 * e.ones if law is None else _square(law[0], axis)
+
+
+def _square(u: Array, axis: int | None) -> Array:
+    """Return the square of a vector, or of one coordinate."""
+    own = u if axis is None else u[..., axis : axis + 1]
+    return (own**2).sum(-1, keepdims=True)  # type: ignore[no-any-return]
 
 
 def _spread(e: Many) -> Array:
@@ -129,7 +136,7 @@ def _spread(e: Many) -> Array:
     return out
 
 
-def _steepest(e: Many) -> Array:
+def _steepest(e: Many, axis: int | None) -> Array:
     """Return a bound of E||g||^2: everywhere for bends, else on the box."""
     out = 0 * e.ones
     for n, F in enumerate(e.crowd.functions):
@@ -137,7 +144,7 @@ def _steepest(e: Many) -> Array:
         if e.crowd.box is not None:
             largest = [F.gradient(corner)[:, 0] for corner in e.crowd.corners()]
         for g in largest:
-            out = np.maximum(out, (g**2).sum(-1, keepdims=True) + _second(e, n))
+            out = np.maximum(out, _square(g, axis) + _second(e, n, axis))
     if e.crowd.box is None:
         quadratic = [
             np.abs(F.curvature).sum(-1, keepdims=True) for F in e.crowd.functions

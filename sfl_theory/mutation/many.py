@@ -423,7 +423,10 @@ class Many:
     def _play(self, run: k.Split, t: int) -> tuple[list[list[Array]], Array]:
         shared_server, own_crowd = run.kind.shared, self.crowd
         pace = {side: self.whole(run.pace(side).steps) for side in k.Side}
-        steps, clients = max(pace.values()), range(len(own_crowd.weights))
+        steps = max(self.whole(run.steps(side)) for side in k.Side)
+        clients, counted = range(len(own_crowd.weights)), run.kind is k.Kind.COUNTED
+        if counted and own_crowd.folded:
+            raise NotEvaluatedError("the next iterate is no function of this one")
         x = self.iterate(run, t)
         visits = [(n, i) for i in range(steps) for n in clients]
         visits = list(own_crowd.order) if run.kind.visits else visits
@@ -436,6 +439,10 @@ class Many:
         draws = [self.drawn(n, t) if run.drawn else self.ones for n in clients]
         shares = [a * J for a, J in zip(own_crowd.weights, draws, strict=True)]
         points: list[list[Array]] = [[x] for _ in clients]
+        for side in k.Side if counted and t else ():
+            for n in clients if t % pace[side] else ():
+                away = self.played(run, t - 1)[0][n][1] - x
+                points[n][0] = points[n][0] + self.block(side, away)
         shared = seen = self.block(k.Side.SERVER, x)
         for n, i in visits:
             here = points[n][i]

@@ -17,7 +17,7 @@ from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame, Read
 from sfl_theory.mutation.following import followed
-from sfl_theory.mutation.frames import is_long, length, ties_of
+from sfl_theory.mutation.frames import BOUNDED, is_long, length, ties_of
 from sfl_theory.mutation.genes import Genes
 from sfl_theory.proofs.export import ModelData
 
@@ -65,7 +65,7 @@ def planted(
             wholes=tuple(wholes.items()),
             order=data.order,
             rounds=rounds,
-            shape="box" if h.BoundedGradients in read.kinds else "bowl",
+            shape="box" if BOUNDED & read.kinds else "bowl",
             noise=noise,
             drawn=drawn,
             same=False,

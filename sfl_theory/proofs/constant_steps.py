@@ -33,11 +33,11 @@ ALWAYS = rules.square(ratio(1))
 Ends = tuple[Theorem, Theorem]
 
 
-def step(kind: k.Kind, most: Fraction | None, modulus: Ratio | None = ZERO) -> MeanStep:
+def step(most: Fraction | None, modulus: Ratio | None = ZERO) -> MeanStep:
     """Return the step of the mean model; ``S eta <= most`` is assumed, if given."""
     pace = k.Pace(k.natural(K), k.Rate(eta))
     small = ALWAYS if most is None else rules.assume(constant(most - S * eta))
-    return MeanStep(counted(kind, pace), eta, small, modulus)
+    return MeanStep(counted(pace), eta, small, modulus)
 
 
 def drift(one: MeanStep) -> Theorem:
@@ -75,25 +75,25 @@ def over_steps(
     )
 
 
-def average_gap(kind: k.Kind) -> Theorem:
+def average_gap() -> Theorem:
     r"""Return the mean gap of all steps, convex functions, any rate.
 
     At most :math:`\frac{\Delta^0}{2\eta n}+\frac\eta2G^2+\frac S{12}(K-1)(2K-1)
     \eta^2G^2`, n = KT.
     """
-    one = step(kind, None)
+    one = step(None)
     gained = combine(one.bounded_descent(G2), (drift(one), S * eta))
     whole = over_steps(one, gained, distance, distance_ends(one.walk))
     return combine((whole, 1 / (2 * eta * K * T)), (_last(one), 1 / (2 * eta * K * T)))
 
 
-def average_gap_divided(kind: k.Kind) -> Theorem:
+def average_gap_divided() -> Theorem:
     r"""Return the same with the noise of the mean, for :math:`S\eta\le\frac14`.
 
     At most :math:`\frac{\Delta^0}{\eta n}+\eta\sum_na_n^2\sigma_n^2+\frac S4
     (K-1)(2K-1)\eta^2G^2`.
     """
-    one = step(kind, Fraction(1, 4))
+    one = step(Fraction(1, 4))
     more = Fraction(3, 2) * S * eta
     gained = combine(
         one.toward_best(1, ZERO),
@@ -114,13 +114,13 @@ def _last(one: MeanStep) -> k.Vec:
     return k.iterate(one.walk.run, T) - st.BEST
 
 
-def average_gradient(kind: k.Kind) -> Theorem:
+def average_gradient() -> Theorem:
     r"""Return the mean squared gradient of all steps, for :math:`S\eta\le1`.
 
     At most :math:`\frac{2(f^0-f^*)}{\eta n}+S\eta\sum_na_n^2\sigma_n^2+\frac{S^2}6
     (K-1)(2K-1)\eta^2G^2`.
     """
-    one = step(kind, Fraction(1), None)
+    one = step(Fraction(1), None)
     gained = combine(one.value_descent(0), (drift(one), S**2 * eta / 2))
     whole = over_steps(one, gained, gap, value_ends(one.walk, smooth_mean))
     share = 2 / (eta * K * T)

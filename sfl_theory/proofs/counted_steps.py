@@ -22,7 +22,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import Lin, Vec, constant, norm2, part
+from sfl_theory.kernel.terms import Lin, Vec, constant, norm2
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.foundations import majorant_of_mean
@@ -69,9 +69,9 @@ def at_step(condition: Callable[[Ratio], Ratio], s: Ratio) -> Theorem:
     return combine((there, 1 / s), target=constant(condition(s)))
 
 
-def counted(kind: k.Kind, pace: k.AnyPace) -> Walk:
-    """Return the local steps of a run whose sides step together."""
-    run = k.Split(kind, k.Participants.EVERYONE, pace, pace)
+def counted(pace: k.AnyPace) -> Walk:
+    """Return the local steps of SFL-V1 whose sides step together."""
+    run = k.Split(k.Kind.V1, k.Participants.EVERYONE, pace, pace)
 
     def move(step: Ratio, client: k.Client = n) -> Vec:
         own = pace.outside(now) * pace.inside(now, step)
@@ -101,38 +101,22 @@ def apart(walk: Walk, first: Ratio, own: Ratio, falls: Theorem) -> Theorem:
     run, g = walk.run, stochastic(walk.run, n, now, EARLY)
 
     away = walk.point(J) - k.iterate(run, now)
-    mean_ = walk.own(walk.middle(J) - k.iterate(run, now))
+    mean_ = walk.middle(J) - k.iterate(run, now)
     total = k.summed(steps(J), before, walk.move(EARLY, n))
-    seen, d = walk.own(away - total), walk.apart(J)
-    uses = [derived.local_update(run, n, now, J, st.CLIENT, seen)]
-    rest, server = list[notation.Use](), list[notation.Use]()
-    if walk.alone:
-        uses.append(derived.local_update(run, n, now, J, st.SERVER, seen))
-        uses.append(rules.blocks(away + total, seen))
-    else:
-        rest = [(rules.blocks(g, g), own**2), (part(st.SERVER, g), own**2)]
-        server = [
-            (over(rules.blocks(d, d)), -1),
-            (over(walk.server_same(d)), -1),
-        ]
+    seen = away - total
     one = combine(
         (derived.bounded_gradient(run, G2, n, now, EARLY), own**2),
         (falls, (first + own) * G2),
-        *rest,
-        target=constant(first**2 * G2) - norm2(walk.own(g)) * own**2,
+        target=constant(first**2 * G2) - norm2(g) * own**2,
     )
     each = combine(
-        *((use, -1) for use in uses),
-        rules.jensen(steps(J), before, ratio(1), walk.own(g) * own),
+        *((derived.local_update(run, n, now, J, side, seen), -1) for side in k.Side),
+        (rules.blocks(away + total, seen), -1),
+        rules.jensen(steps(J), before, ratio(1), g * own),
         (sum_over(one, steps(J), before), J),
-        target=constant(J**2 * first**2 * G2) - norm2(walk.own(away)),
+        target=constant(J**2 * first**2 * G2) - norm2(away),
     )
-    whole = combine(
-        over(each),
-        (st.of_mean(walk.own(walk.point(J)), mean_), -2),
-        (mean_, 1),
-        *server,
-    )
+    whole = combine(over(each), (st.of_mean(walk.point(J), mean_), -2), (mean_, 1))
     return rules.cut(whole, st.STARTED)
 
 
@@ -144,13 +128,11 @@ class Falling:
     """Rates ``c/(mu x)``, with what they make of a step.
 
     Attributes:
-        kind: whose steps they are.
         scale: c, 2 or 4.
         power: p, how fast what is there first is forgotten.
         young: Young's number of `MeanStep.descent`.
     """
 
-    kind: k.Kind
     scale: int
     power: int
     young: Fraction
@@ -158,7 +140,7 @@ class Falling:
     @property
     def walk(self) -> Walk:
         """The local steps."""
-        return counted(self.kind, FALLING)
+        return counted(FALLING)
 
     @property
     def most(self) -> Fraction:
@@ -328,10 +310,7 @@ class Falling:
 
 
 class FallingGap(Falling):
-    """The gap itself, for c = p = 4 and noise that is fresh given all clients' past.
-
-    So is MiniBatch-SFL's. Young's number is not used.
-    """
+    """The gap itself, for c = p = 4. Young's number is not used."""
 
     @property
     def slope(self) -> Ratio:

@@ -1,8 +1,9 @@
 r"""One step of the mean of the clients' models: its distance, and its gap.
 
 The step is `minibatch_stepwise.Walk`'s, of MiniBatch-SFL or of SFL-V1 whose sides step
-together. :math:`\Delta` is the mean's squared distance, D how far the models are apart,
-SINGLE the variance of the mean of the clients' noises, h the rate.
+together, or `one_clock.Clock`'s. :math:`\Delta` is the mean's squared distance, D how
+far the models are apart, SINGLE the variance of the mean of the clients' noises, h the
+rate.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Exact, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, weight
-from sfl_theory.proofs import derived, noises, unrolled
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import foundations as found
 from sfl_theory.proofs.minibatch_stepwise import (
     BEST,
@@ -25,7 +26,6 @@ from sfl_theory.proofs.minibatch_stepwise import (
     averaged,
     mu,
     n,
-    now,
     of_mean,
     over,
     sigma2,
@@ -84,17 +84,16 @@ class MeanStep:
 
     def fresh(self, known: Vec) -> Theorem:
         """Return ``<sum a xi, known> = 0`` for what is known before the step."""
-        run = self.walk.run
-        xi = k.noise(run, n, now, J)
-        each = unrolled.centred(run, n, now, J, known)
+        at = self.walk.run, n, *self.walk.at
+        xi, each = k.noise(*at), derived.unbiased(*at, known)
         return combine(over(each), of_mean(xi, known))
 
     def noise(self) -> Theorem:
         """Return ``||sum a xi||^2 <= SINGLE``."""
-        run = self.walk.run
-        each = derived.variance(run, sigma2, n, now, J)
+        run, (round_, step) = self.walk.run, self.walk.at
+        each = derived.variance(run, sigma2, n, round_, step)
         return combine(
-            (noises.of_steps(run, n, now, J, J), -1),
+            (noises.of_steps(run, n, round_, step, step), -1),
             sum_over(each, CLIENTS, n, weight(n) ** 2),
         )
 
@@ -191,8 +190,8 @@ class MeanStep:
     def bounded_descent(self, G2: Ratio) -> Theorem:
         """Return ``Delta' <= Delta - 2h gap + S h D + h^2 G^2``, convex functions."""
         run, h, y = self.walk.run, self.h, self.middle - BEST
-        g = rules.stochastic(run, n, now, J)
-        each = derived.bounded_gradient(run, G2, n, now, J)
+        g = rules.stochastic(run, n, *self.walk.at)
+        each = derived.bounded_gradient(run, G2, n, *self.walk.at)
         return combine(
             self.square(),
             (self.fresh(y), 2 * h),

@@ -26,7 +26,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, part, weight
-from sfl_theory.proofs import derived, noises, unrolled
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.counted_steps import counted, distance_ends, value_ends
 from sfl_theory.proofs.foundations import cocoercive, monotone
@@ -48,7 +48,7 @@ YOUNG = Fraction(3, 4)
 @cache
 def step_of(kind: k.Kind) -> MeanStep:
     """Return the step of MiniBatch-SFL, or of SFL-V1 whose sides step together."""
-    walk = st.WALK if kind.shared else counted(kind, RUN.client)
+    walk = st.WALK if kind.shared else counted(RUN.client)
     return MeanStep(walk, h, st.small())
 
 
@@ -121,7 +121,7 @@ def drift(kind: k.Kind) -> Theorem:
         st.over(from_f),
         (st.of_mean(seen, off), 2 * r * h),
         (off, r * h**2),
-        (st.over(unrolled.centred(run, n, now, J, own(seen))), 2 * r * h),
+        (st.over(derived.unbiased(run, n, now, J, own(seen))), 2 * r * h),
         (st.of_mean(seen, zbar), 2 * r * h),
         (st.of_mean(xi, zbar), -2 * r * h**2),
         (noises.of_steps(run, n, now, J, J, side), r * h**2),

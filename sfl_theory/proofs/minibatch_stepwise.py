@@ -110,6 +110,11 @@ class Walk:
     move: Callable[[Ratio, Client], Vec]
 
     @property
+    def at(self) -> tuple[Ratio, Ratio]:
+        """Return the round and the step of the step that `moved` is about."""
+        return now, J
+
+    @property
     def alone(self) -> bool:
         """Whether each client moves both blocks of its model alone (SFL-V1)."""
         return not self.run.kind.shared

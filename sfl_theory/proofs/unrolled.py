@@ -257,25 +257,7 @@ def interpolated(
     return rules.instantiate(one, ((X, x), (Y, y)), ())
 
 
-# The noise of one local step, averaged over the clients: what it is orthogonal to -----
-
-
-def centred(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
-    """Return ``<xi(n,t,i), u> = 0`` for u fixed before step i of every client.
-
-    In SFL-V1 u may have sums of what each client has seen alone: the others' terms are
-    independent of the noise, and n's own one is fixed.
-    """
-    m, each, rest = k.Client("m"), k.Vec({}), k.Vec({})
-    for atom, c in u.coefficients.items():
-        over = isinstance(atom, k.VecSum) and atom.binder is k.CLIENTS
-        if run.kind is k.Kind.V1 and isinstance(atom, k.VecSum) and over:
-            v, inside = atom.opened()
-            each = each + k.renamed(inside, v, m) * c
-        else:
-            rest = rest + k.vec(atom) * c
-    own = derived.unbiased(run, n, t, i, rest + k.vec_at(each, {m: n}))
-    return combine(own, rules.unbiased_across(run, n, t, i, m, each)) if each else own
+# The noise of one local step, averaged over the clients -------------------------------
 
 
 @cache

@@ -27,6 +27,8 @@ PARAMETERS = {
     "d": ONE,
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),
+    "G2_c": Fraction(4),
+    "G2_s": Fraction(4),
     "eta": Fraction(1, 4),
     "sigma2": Fraction(1, 4),
     "I_err": ONE,

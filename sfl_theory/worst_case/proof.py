@@ -21,7 +21,6 @@ from sfl_theory.proofs.export import ModelData, Statement, document, model_of
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import (
     block,
-    centred,
     mean,
     n,
     small_deviation,
@@ -204,18 +203,14 @@ class Alike(Stated):
                 found = {"own": u, "common": -mean(u)}
             for kind, v in found.items():
                 groups[kind][at.t, at.i] = groups[kind][at.t, at.i] + v
-        derive = (self.unbiased, self.centred, self.across)
+        derive = (self.unbiased, self.unbiased, self.across)
         for kind, theorem in zip(_ORTHOGONAL, derive, strict=True):
             for (s, i), u in groups[kind].items():
                 parts.use(theorem(s, i, u), ONE)
 
     def unbiased(self, s: int, i: int, u: k.Vec) -> Theorem:
-        """Return ``<xi(n,s,i), u> = 0`` for u that client n has seen."""
+        """Return ``<xi(n,s,i), u> = 0`` for u that clients have seen."""
         return derived.unbiased(self.run, n, ratio(s), ratio(i), u)
-
-    def centred(self, s: int, i: int, u: k.Vec) -> Theorem:
-        """Return ``<xi(n,s,i), u> = 0`` for averages of what each client has seen."""
-        return centred(self.run, n, ratio(s), ratio(i), u)
 
     def across(self, s: int, i: int, u: k.Vec) -> Theorem:
         """Return ``N <xi(n,s,i), mean u> - <xi(n,s,i), u> >= 0`` for N given, u any."""

@@ -22,7 +22,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, interleaved, unrolled
 from sfl_theory.proofs.interleaved import Interleaved
 from sfl_theory.proofs.notation import combine, of, per_client, steps
-from sfl_theory.proofs.unrolled import block, centred, mean, n, now, t
+from sfl_theory.proofs.unrolled import block, mean, n, now, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.certificate import Atom, Inequality, Point
 from sfl_theory.worst_case.round_by_round import Round
@@ -220,10 +220,8 @@ class _OneRound:
                 self.lag(says, factor)
             else:
                 self.parts.use(*self.derived(says, factor))
-        for i, u in own.items():
+        for i, u in (*own.items(), *shared.items()):
             self.parts.use(derived.unbiased(self.run, n, now, ratio(i), u), ONE)
-        for i, u in shared.items():
-            self.parts.use(centred(self.run, n, now, ratio(i), u), ONE)
         found = self.parts.proved(self.one.certificate.squares)
         return combine((found, 1 / self.theta))
 

@@ -27,7 +27,7 @@ CLAIMS = (
 
 def test_every_rule_and_hypothesis_has_a_word() -> None:
     assert set(WORDS) | {"given"} == set(RULES)
-    found = re.findall(r"case h\.(\w+)", getsource(r))
+    found = re.findall(r"(?:case |isinstance\(one, )h\.(\w+)", getsource(r))
     assert {one.__name__ for one in ASSUMED} == set(found)
 
 

@@ -30,7 +30,7 @@ UPPER = w.every_client(s.k, w.majorised(w.local(s.k), L)).called("Assumption 1")
 LARGER = w.maximum(gamma, 8 * kappa, E)
 ASSUMED = (UPPER, s.CONVEX, *s.FAIR, s.VARIANCE, s.MINIMUM, *LARGER)
 """Of both theorems."""
-RATES = counted_steps.Falling(k.Kind.V1, 2, 3, Fraction(1))
+RATES = counted_steps.Falling(2, 3, Fraction(1))
 
 
 def right(steps: Number, slow: Number) -> Form:

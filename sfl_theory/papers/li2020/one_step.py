@@ -31,7 +31,7 @@ from sfl_theory.proofs.minibatch_stepwise import (
 )
 from sfl_theory.proofs.notation import combine, mean, of
 
-WALK = counted(terms.Kind.V1, FALLING)
+WALK = counted(FALLING)
 LEAST = -notation.per_client("least", n)
 """F_k*: no larger than F_k where the proof meets it; nothing else is needed of it."""
 SHORT = rules.assume(constant(1 / (4 * S) - rate(J)))

@@ -84,9 +84,10 @@ STEPWISE = Split(
 STEPWISE_V2 = Split(
     Kind.V2, UPDATES, k.Stepwise(natural(tau), ETA), k.Stepwise(natural(tau), RATE)
 )
+COUNTED = run_of(Kind.COUNTED, EVERYONE, tau + of(d))
 WITH_DRAWS = (PARTIAL, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
 RUNS_OF_VISITS = (V2, WEIGHTED, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED_V2)
-RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, STEPWISE, *WITH_DRAWS)
+RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, STEPWISE, COUNTED, *WITH_DRAWS)
 GD = k.Descent(F, ETA)
 of_m = symbol(k.PerClient(k.ClientFamily("turn", Sort.NATURAL), m))
 
@@ -104,6 +105,7 @@ SAYS: dict[str, Callable[..., tuple[h.Hypothesis, tuple[object, ...]]]] = {
     "heterogeneity": lambda eps2, n, p: (h.Heterogeneity(eps2), (n, p)),
     "variance": lambda run, s2, n, t, i: (h.Variance(run, n, s2), (t, i)),
     "bounded_gradient": lambda run, G2, *at: (h.BoundedGradients(run, G2), at),
+    "bounded_block": lambda run, G2, side, *at: (h.BoundedBlock(run, G2, side), at),
 }
 """What the rule `given` says, by name."""
 
@@ -353,9 +355,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         for side in Side:
             add("update", run, side, ZERO, x)
             add("update", run, side, now, gradient(MEAN, x))
-            add("local_update", run, n, ZERO, ZERO, side, x)
-            add("local_update", run, n, now, of(i), side, x)
-            add("local_update", run, n, ZERO, ratio(1), side, x)
+            name = "counted_update" if run is COUNTED else "local_update"
+            add(name, run, n, ZERO, ZERO, side, x)
+            add(name, run, n, now, of(i), side, x)
+            add(name, run, n, ZERO, ratio(1), side, x)
             xi = part(side, noise(run, m, ZERO, of(j)))
             own = per_client("w", m) * (of(j) + 1)
             for u in (xi * weight(m), summed(steps(tau), j, xi * own)):
@@ -447,7 +450,6 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         )
         later("sum_over", lambda r=run: summed_draws(R, r))
     add("tower", MINIBATCH, now, x, iterate(MINIBATCH, now))
-    other = noise(MINIBATCH, m, now, of(i))
     for run in (V1, STEPWISE, PARTIAL, AVERAGED):
         for u in (
             gradient(Local(m), local_point(run, m, now, of(j))) * weight(m),
@@ -475,6 +477,13 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     everywhere = h.every(CLIENTS, n, h.Smooth(Local(n), S))
     for who in (n, k.Numbered(1)):
         later("specialise", lambda c=who: R.specialise(near(R, c), everywhere, c))
+    for run in (COUNTED, run_of(Kind.COUNTED, EVERYONE, 3)):
+        for side in Side:
+            for at in (ZERO, ONE, of(j), ratio(2)):
+                w = local_point(run, m, at, 0)
+                add("counted_update", run, n, ONE, at, side, w)
+                add("counted_update", run, n, ZERO, at, side, x)
+    out += [("divided", make) for make in divisions(R)]
     falling = h.every(steps(tau), i, h.Holds(constant(S - of(i))))
     for at in (ZERO, ONE, of(j)):
         low_there = constant(S - at)
@@ -487,8 +496,16 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         other_form = summed(CLIENTS, m, norm2(gradient(Local(n), x) * weight(m) - x))
         add("numbered", n, other_form, size)
         add("numbered", n, norm2(noise(V2, n, ZERO, ZERO)), size)
-    add("unbiased", MINIBATCH, n, now, of(i) + 1, other)
-    add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i)))
+    for run in RUNS[:12]:
+        for side in Side:
+            add("bounded_block", run, G2, side, n, now, ZERO)
+    for run in (V1, STEPWISE, PARTIAL, AVERAGED, MINIBATCH, COUNTED):
+        there = local_point(run, m, now, of(i))
+        mean = summed(CLIENTS, m, there * weight(m))
+        add("unbiased", run, n, now, of(i), gradient(Local(m), there))
+        add("unbiased", run, n, now, of(i), gradient(MEAN, mean))
+        add("unbiased", run, n, now, of(i) + 1, noise(run, m, now, of(i)))
+        add("unbiased", run, n, ZERO, ONE, gradient(MEAN, noise(run, m, ZERO, ZERO)))
     return out
 
 
@@ -782,8 +799,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             summed(CLIENTS, m, noise(run, m, now, of(i))),
             gradient(MEAN, later_point),
         ):
-            known = run.kind is Kind.MINIBATCH and u == local_point(run, m, now, of(i))
-            if not known:
+            if run.kind.visits or u != local_point(run, m, now, of(i)):
                 add("unbiased", run, n, now, of(i), u)
     for run in WITH_DRAWS:
         J = draw(run, n, now)
@@ -867,10 +883,43 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i) + 1))
     add("unbiased", MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))
     add("unbiased", MINIBATCH, n, now, of(i), gradient(MEAN, ahead))
+    for run in (V1, MINIBATCH):
+        add("counted_update", run, n, ZERO, ONE, Side.CLIENT, x)
+    for at in (ZERO, ONE):
+        add("local_update", COUNTED, n, now, at, Side.CLIENT, x)
+    for form, at in (
+        (of(t) - of(i), tau * of(j)),
+        (of(t) - tau * of(j), of(i)),
+        (of(t) - 1, tau * of(j) + of(i)),
+    ):
+        shown = R.combine((), (), constant(at), ())
+        add("divided", shown, j, i, tau, t, constant(form))
+    some = Var("some", Sort.COUNT)
+    for q, r in ((j, some), (some, i)):
+        shown = R.combine((), (), constant(tau * of(q) + of(r) - 1), ())
+        add("divided", shown, q, r, tau, t, constant(of(t) - 1))
+    never = constant(-1 - of(i))
+    add("divided", R.assume(never), j, i, ZERO, t, constant(-1 - of(t)))
     for run in (V2, WEIGHTED):
         add("resting", run, n, now, tau, Side.SERVER, x)
     for run in (V2, WEIGHTED, MINIBATCH):
         add("resting", run, n, ZERO, tau + 1, Side.SERVER, x)
+    return out
+
+
+def divisions(R: ModuleType) -> list[Callable[[], object]]:
+    """Return calls that conclude for every t from what is so at tau j + i."""
+    there, falls = tau * of(j) + of(i), S - of(t)
+    far = x * of(t) - iterate(COUNTED, now)
+
+    def call(theorem: object, form: k.Lin) -> Callable[[], object]:
+        return lambda: R.divided(theorem, j, i, tau, t, form)
+
+    assumed = (constant(falls), norm2(x) * falls, value_of(MEAN, x * of(t)))
+    out = [call(R.assume(k.lin_at(form, {t: there})), form) for form in assumed]
+    for u in (far, far + local_point(COUNTED, n, now, ZERO), x * (of(t) - S)):
+        square = R.combine((), ((k.vec_at(u, {t: there}), ONE),), None, ())
+        out.append(call(square, norm2(u)))
     return out
 
 

@@ -145,8 +145,8 @@ class Sample:
             {},
         )
         e = Evaluation(plain)
-        paces = (run.pace(side).steps for run in self.splits for side in k.Side)
-        return max((e.whole_number(steps) for steps in paces), default=0)
+        made = (run.steps(side) for run in self.splits for side in k.Side)
+        return max((e.whole_number(steps) for steps in made), default=0)
 
     def _noise(self, steps: int) -> tuple[int, tuple[NoiseLaw, ...]]:
         rng, zero = self.rng, (Q(0), Q(0))
@@ -176,6 +176,9 @@ class Sample:
             h.Convex: lambda: max(Q(0), min(self.shapes.lowest)),
             h.Heterogeneity: self._heterogeneity,
             h.BoundedGradients: self._bounded,
+            h.BoundedBlock: lambda: self._bounded(
+                self.rng.choice([(0,), (1,), (0, 1)])
+            ),
         }
         for assumed in hypotheses_in(theorem):
             if type(assumed) in plan and self.rng.random() < 0.9:
@@ -208,12 +211,18 @@ class Sample:
             for F in self.functions
         )
 
-    def _bounded(self) -> Q:
+    def _bounded(self, seen: tuple[int, ...] = (0, 1)) -> Q:
+        """Return what gradients that are constant need, in some coordinates."""
+
+        def square(u: models.Vector) -> Q:
+            return sum((u[p] ** 2 for p in seen), Q(0))
+
+        def noisy(law: NoiseLaw) -> Q:
+            both = [[p * square(v[late]) for p, *v in law.outcomes] for late in (0, 1)]
+            return max(map(sum, both))
+
         pairs = zip(self.functions, self.noise, strict=True)
-        return max(
-            F.linear[0] ** 2 + F.linear[1] ** 2 + law.second_moment()
-            for F, law in pairs
-        )
+        return max(square(F.linear) + noisy(law) for F, law in pairs)
 
     def _model(self, steps: int) -> Model:
         rng = self.rng

@@ -452,6 +452,37 @@ def _() -> None:
     derived.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i) + 1))
 
 
+@attack("own: noise against another client's step in SFL-V1, samples as they please")
+def _() -> None:
+    theorem = of_another(V1)
+    claimed(theorem, NOTHING, theorem.form, *theorem.hypotheses - {h.Independent(V1)})
+
+
+@attack("own: noise against another client's same noise in SFL-V1")
+def _() -> None:
+    derived.unbiased(V1, n, now, of(i), noise(V1, m, now, of(i)))
+
+
+@attack("own: noise against another client's later step in SFL-V1")
+def _() -> None:
+    derived.unbiased(V1, n, now, of(i), local_point(V1, m, now, of(i) + 1))
+
+
+def of_another(run: k.Split) -> R.Theorem:
+    """<xi(n,t,i), grad F_m(p(m,t,i))> = 0."""
+    there = gradient(Local(m), local_point(run, m, now, of(i)))
+    return derived.unbiased(run, n, now, of(i), there)
+
+
+def test_another_clients_step_needs_independent_samples_in_v1_only() -> None:
+    theorem = of_another(V1)
+    claimed(theorem, NOTHING, theorem.form, *theorem.hypotheses)
+    assert {type(one) for one in theorem.hypotheses} >= {h.Unbiased, h.Independent}
+    own = derived.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i)))
+    assert h.Independent(V1) not in own.hypotheses
+    assert h.Independent(MINIBATCH) not in of_another(MINIBATCH).hypotheses
+
+
 @attack("own: noise against another client's later visit in SFL-V2")
 def _() -> None:
     derived.unbiased(V2, n, now, of(i), local_point(V2, m, now, of(i)))

@@ -207,8 +207,8 @@ MUTANTS = [
     ),
     (
         "update",
-        "    steps = ratio(run.pace(side).steps)\n    return",
-        "    steps = ratio(run.client.steps)\n    return",
+        "    steps = ratio(run.steps(side))\n    return",
+        "    steps = ratio(run.steps(Side.CLIENT))\n    return",
     ),
     (
         "update",
@@ -286,8 +286,8 @@ MUTANTS = [
     ),
     (
         "given bounded_gradient",
-        "k.constant(G2) - k.norm2(stochastic",
-        "k.constant(G2 / 2) - k.norm2(stochastic",
+        "form = k.constant(G2) - k.norm2(g)",
+        "form = k.constant(G2 / 2) - k.norm2(g)",
     ),
     (
         "given variance",
@@ -299,10 +299,57 @@ MUTANTS = [
         "    return at_least(form, one, *made)",
         "    return at_least(form)",
     ),
+    (
+        "given bounded_block",
+        "g = k.part(one.side, g) if isinstance(one, h.BoundedBlock) else g",
+        "pass",
+    ),
+    ("divided", "    k.natural(period - 1)\n", ""),
+    ("divided", "    for index in (q, i, v):\n", "    for index in (q, v):\n"),
+    ("divided", "& (period.free | claim.free - {v})", "& period.free"),
+    ("divided", "always = _bound_hypotheses(one, k.NATURALS, q)", "always = one"),
+    ("divided", "    require(apart and fits,", "    require(apart,"),
+    (
+        "counted_update",
+        "local_point(run, n, first + i, 0)",
+        "local_point(run, n, i, 0)",
+    ),
+    ("counted_update", "k.iterate(run, first)\n", "k.iterate(run, q)\n"),
+    ("counted_update", "pace.rate.at(first + j)", "pace.rate.at(j)"),
+    (
+        "counted_update",
+        "g = stochastic(run, n, first + j, 0)",
+        "g = stochastic(run, n, first, 0)",
+    ),
+    (
+        "counted_update",
+        "    return zero(form, *required(ratio(pace.steps) - 1 - i))",
+        "    return zero(form)",
+    ),
+    (
+        "counted_update",
+        "required(ratio(pace.steps) - 1 - i)",
+        "required(ratio(pace.steps) - i)",
+    ),
+    (
+        "counted_update",
+        '    require(run.kind is k.Kind.COUNTED, "the run has rounds")\n',
+        "",
+    ),
+    (
+        "local_update",
+        '    require(run.kind is not k.Kind.COUNTED, "a round is an iteration")\n',
+        "",
+    ),
+    (
+        "update",
+        "    steps = ratio(run.steps(side))\n",
+        "    steps = ratio(run.pace(side).steps)\n",
+    ),
     ("unbiased", "_determined(u, run, now, known, {})", "True"),
     (
         "unbiased",
-        "(one.client is n or run.kind is k.Kind.MINIBATCH)\n",
+        "(one.client is n or not run.kind.visits)\n",
         "True\n",
     ),
     (

@@ -37,6 +37,8 @@ EVALUATED = (
     "han2024/eq-138--2",
     "han2024/eq-152--repair--1",
     "huang2023/eq-34--repair",
+    "han2024/alg-1/one-counter/general_convex--2",
+    "han2024/alg-1/one-counter/non_convex--2",
 )
 
 
