@@ -123,3 +123,17 @@ def test_a_network_that_draws_in_evaluation_is_refused() -> None:
 
     with pytest.raises(ValueError, match="draws random numbers in evaluation"):
         run_of(FedAvg, network(Always(), nn.Identity()))
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_narrow_convolutions_meet_images_in_plain_order(channels_last) -> None:
+    """On processors with AVX2 alone PyTorch writes past its memory otherwise."""
+    narrow, wide = nn.Conv2d(3, 8, 1), nn.Conv2d(8, 8, 1)
+    blocks = nn.Sequential(narrow, wide, nn.Flatten(), nn.Linear(128, 2))
+    images = torch.ones(5, 3, 4, 4).to(memory_format=torch.channels_last)
+    model, seen = FlatModel(blocks, channels_last=channels_last), []
+    for one in (narrow, wide):
+        one.register_forward_hook(lambda _, given, out: seen.append(given[0].stride()))
+    model.blocks(images).sum().backward()
+    assert seen[0] == (48, 16, 4, 1)
+    assert narrow.weight.stride() == (3, 1, 1, 1)
