@@ -53,6 +53,7 @@ WORDS = {
     "numbered": "the clients one by one",
     "drawn": "draws that are 0 or $1/q_n$",
     "tower": "the mean given the past",
+    "vanish": "what has no square is 0",
     "expect": "the mean over the draws",
 }
 """What a rule brings to a step, to follow "by"; for `given` see `ASSUMED`."""

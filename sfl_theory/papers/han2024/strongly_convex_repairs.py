@@ -283,8 +283,9 @@ RECURSION = (
 ALONG_MEAN_WAY = (
     r"A gradient changes along $y=p-x^t$ by $\frac{S+\mu}2y$ and at most "
     r"$\frac{S-\mu}2\|y\|$ else, so the squared mean of the changes is at most "
-    r"$\frac{S(S+\mu)}2\|\bar y\|^2+\frac{S(S-\mu)}2\overline{\|y\|^2}$. Less half "
-    r"the round's way, $\bar y$ and the server's y weigh every gradient by at most "
+    r"$\frac{S(S+\mu)}2$ times that of their mean and $\frac{S(S-\mu)}2$ times the "
+    r"mean of $\|y\|^2$. Less half the round's way, the mean of y and the server's y "
+    r"weigh every gradient by at most "
     r"$\frac12$ in any order, so of $(\eta\tau)^2G^2$ drift has $\frac14+\frac{1-\mu/S}"
     r"{80}(1-\frac1\tau)(2-\frac1\tau)$, seen from $x^t$ instead $\frac12$. The share "
     r"$1-\frac{7S}{\mu(\gamma+t)}$ of the former leaves noise its $\frac{56}9$. Then "
