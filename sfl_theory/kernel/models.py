@@ -405,9 +405,10 @@ class Evaluation:
             self.at = outer
         return self._rates[rate, t]
 
-    def rates(self, pace: k.AnyPace, t: int) -> list[Fraction]:
-        """Return the learning rate of each step of round t."""
-        made, stepwise = self.whole_number(pace.steps), isinstance(pace, k.Stepwise)
+    def rates(self, run: k.Split, side: k.Side, t: int) -> list[Fraction]:
+        """Return the learning rate of each step that a side makes in round t."""
+        made, pace = self.whole_number(run.steps(side)), run.pace(side)
+        stepwise = isinstance(pace, k.Stepwise)
         return [
             self.rate(pace.rate, t * made + i if stepwise else t) for i in range(made)
         ]
@@ -434,7 +435,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
     clients = range(len(e.model.weights))
     made = (t + 1) * steps * len(clients)
     require(made <= MAX_STEPS, "a run of more than %s local steps", MAX_STEPS)
-    rate = {side: e.rates(run.pace(side), t) for side in k.Side}
+    rate = {side: e.rates(run, side, t) for side in k.Side}
     visits = [(n, i) for i in range(steps) for n in clients]
     if run.kind.visits:
         e.ordered(run)

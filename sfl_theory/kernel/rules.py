@@ -241,7 +241,7 @@ def counted_update(
     """
     require(run.kind is k.Kind.COUNTED, "the run has rounds")
     pace, j = run.pace(side), k.symbol(v := k.fresh(k.NATURALS))
-    first = ratio(pace.steps) * q
+    first = ratio(pace.steps) * ratio(k.natural(q))
     g = stochastic(run, n, first + j, 0) * pace.rate.at(first + j)
     moved = k.summed(k.Steps(k.natural(i)), v, k.part(side, g))
     away = k.local_point(run, n, first + i, 0) - k.iterate(run, first)
