@@ -419,8 +419,8 @@ def expect(
     known = _beside(run, n, t, form, others) if k.CHANCE in form.free else _NONE
     _undrawn(run, t, form)
     every = (n, *others)
-    apart = len({*every}) == len(every) and run.free.isdisjoint(others)
-    require(apart, "%s are bound, and different", others)
+    apart = len({*every}) == len(every) <= MAX_APART and run.free.isdisjoint(others)
+    require(apart, "%s are bound, different and few", others)
     form = form * (prod((k.draw(run, m, t) for m in every), start=ratio(1)) - 1)
     for at in range(len(others), 0, -1):
         equal = (k.lin_at(form, {others[at - 1]: m}) for m in every[:at])

@@ -33,7 +33,7 @@ Replacement = k.Replacement
 number_of = k.number_of
 _NONE: Hypotheses = frozenset()
 _TOKEN = object()
-MAX_CLIENTS = 1_000
+MAX_CLIENTS, MAX_APART = 1_000, 8
 _OPEN: Any = (Symbol, h.Hypothesis, k.ClientIndex, k.Function)  # for all their classes
 
 

@@ -885,6 +885,9 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("unbiased", MINIBATCH, n, now, of(i), gradient(MEAN, ahead))
     for run in (V1, MINIBATCH):
         add("counted_update", run, n, ZERO, ONE, Side.CLIENT, x)
+    for part_of_one in (ratio(Q(1, 3)), of(j) / 3):
+        run = run_of(Kind.COUNTED, EVERYONE, 3)
+        add("counted_update", run, n, part_of_one, ZERO, Side.SERVER, x)
     for at in (ZERO, ONE):
         add("local_update", COUNTED, n, now, at, Side.CLIENT, x)
     for form, at in (
