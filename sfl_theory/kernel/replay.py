@@ -91,7 +91,7 @@ class Claim:
         runs, inside = k.runs_of(*parts), k.subterms(*parts)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
         if any(isinstance(run, k.Split) and run.kind is k.Kind.COUNTED for run in runs):
-            lines.append("  where a round is one iteration, steps are from mean to mean")
+            lines.append("  where rounds are iterations, steps are from mean to mean")
         if any(isinstance(one, k.Numbered) for one in inside):
             lines.append("  where #p is client p = 0, 1, ..., the last one beyond")
         free = frozenset().union(*(part.free for part in parts))

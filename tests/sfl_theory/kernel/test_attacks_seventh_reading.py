@@ -120,7 +120,7 @@ def test_a_run_on_one_counter_is_printed_as_one() -> None:
     assert "iteration" not in str(claim)
     found = R.counted_update(counted(2, 3), n, ONE, ZERO, Side.SERVER, z)
     (claim,) = claimed(found, -found.form, NOTHING)
-    assert "a round is one iteration, steps are from mean to mean" in str(claim)
+    assert "rounds are iterations, steps are from mean to mean" in str(claim)
 
 
 def test_no_step_beyond_the_end_of_a_period_or_an_iteration() -> None:
