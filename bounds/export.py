@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from bounds.journal import Journal
-from bounds.mutate import exit_status, mutate, statements
+from bounds.mutate import defects, exit_status, mutate, statements
 from sfl_theory.benchmark.card import card
 from sfl_theory.benchmark.check import FILES
 from sfl_theory.benchmark.records import Record, claim_record, sources, unstated
@@ -109,6 +109,7 @@ def export(folder: Path, entries: Sequence[Entry], with_mutants: bool) -> int:
     if whole:
         journal.finish()
     _say(folder, mutants, "mutants.jsonl")
+    print(*defects(verdicts) or ["no mutant is wrongly proved"], sep="\n")
     return exit_status(verdicts)
 
 

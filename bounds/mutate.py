@@ -224,9 +224,8 @@ def print_figures(verdicts: Sequence[Judged]) -> None:
         console.print(table)
     for note in NOTES:
         console.print(note)
-    for one in verdicts:
-        if one.verdict == "wrongly proved":
-            console.print(f"WRONGLY PROVED {one.claim}: {one.change}", markup=False)
+    for defect in defects(verdicts):
+        console.print(defect, markup=False)
     apart = [one for one in verdicts if one.subject == "numbers"]
     for name, part in (("numbers", apart), (", ".join(SUBJECTS[:3]), main)):
         if part:
@@ -245,6 +244,12 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f} %"
 
 
+def defects(verdicts: Sequence[Judged]) -> list[str]:
+    """Return a line for every mutant that is proved and refuted."""
+    wrong = (one for one in verdicts if one.verdict == "wrongly proved")
+    return [f"WRONGLY PROVED {one.claim}: {one.change}" for one in wrong]
+
+
 def exit_status(verdicts: Sequence[Judged]) -> int:
     """Return 1 if a mutant was wrongly proved, else 0."""
-    return int(any(verdict.verdict == "wrongly proved" for verdict in verdicts))
+    return int(bool(defects(verdicts)))

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 STEPS, ACCURACY = 60, 1e-13
 PRICE = 1e4
 """What squares of the step count beside slack times multiplier, which is not 0."""
+HOPELESS = 1e20
+"""Mean of slack times multiplier from which on there is no point inside."""
 INSIDE = 0.995
 """Of the way to where a slack or a multiplier vanishes."""
 
@@ -46,8 +48,11 @@ def least_step(slopes: Array, bounds: Array, wanted: Array) -> Array:
         stationary = PRICE * (step - wanted) + slopes.T @ weights
         open_ = slopes @ step + slack - bounds
         level = float(slack @ weights) / count
-        if max(level, float(np.abs(open_).max(initial=0.0))) < ACCURACY:
+        off = float(np.abs(open_).max(initial=0.0))
+        if max(level / max(1.0, float(weights.max(initial=0.0))), off) < ACCURACY:
             return step
+        if level > HOPELESS:
+            break
         solve = _newton(slopes, slack, weights, stationary, open_)
         _, ds, dw = solve(slack * weights)
         first = min(_length(slack, ds), _length(weights, dw))

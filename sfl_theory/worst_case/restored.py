@@ -28,9 +28,9 @@ from sfl_theory.worst_case.program import Constraint, Program
 
 Array = NDArray[np.float64]
 
-LEFT_OUT = 1e-6
+LEFT_OUT = 1e-3
 """Eigenvalues of a Gram matrix below this, relative to the largest, are left out."""
-FEW, MOST_UNKNOWNS = 400, 2500
+FEW, MOST_UNKNOWNS = 700, 2500
 ROWS, LEAST_ROWS = 3, 2000
 """So many interpolation inequalities per unknown enter a step, the worst ones."""
 MARGIN, ROOM = 1e-7, 1e-11
@@ -240,17 +240,26 @@ class _System:
         above = self.above(point, MARGIN)
         most = max(ROWS * self.unknowns, LEAST_ROWS)
         worst = np.argsort(-above[count:])[:most]
-        vectors = self.vectors(point)
-        given = [self._slope(one, vectors) for one in self.program.given]
-        scale = np.array([self.program.unit(one) for one in self.program.given])
-        slopes = np.vstack([
-            np.array(given).reshape(count, self.unknowns) / scale[:, None],
-            self._pair_slopes(vectors, worst) / self.worth,
-        ])
+        slopes = self.slopes(point, worst)
         bounds = -np.append(above[:count], above[count:][worst]) - ROOM
-        gain = self._slope(self.program.objective, vectors)
+        gain = self._slope(self.program.objective, self.vectors(point))
         gain *= reach * np.linalg.norm(at) / np.linalg.norm(gain)
         return least_step(slopes, bounds, gain)
+
+    def slopes(self, point: Point, rows: NDArray[np.int_]) -> Array:
+        """Return the derivatives of ``above`` with margins by what is unknown.
+
+        Args:
+            point: where.
+            rows: of the pairs, those that are asked for; all given constraints are.
+        """
+        vectors = self.vectors(point)
+        of_given = [
+            self._slope(one, vectors) / self.program.unit(one)
+            for one in self.program.given
+        ]
+        of_pairs = self._pair_slopes(vectors, rows) / self.worth
+        return np.vstack([np.reshape(of_given, (-1, self.unknowns)), of_pairs])
 
     def _slope(self, one: Constraint, vectors: Array) -> Array:
         """Return the derivative of a left side by what is unknown."""

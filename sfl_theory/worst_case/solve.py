@@ -20,8 +20,10 @@ from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
 from sfl_theory.worst_case.setting import Setting
 
-TOLERANCES = ((1500, 1e-7), (5000, 2e-5), (10**9, 1e-4))
+TOLERANCES = ((1500, 1e-7), (10**9, 2e-5))
 """Of the float solver, by how many interpolation inequalities there are."""
+NEAR = 1e-5
+"""So near an instance is looked for, or twice the tolerance."""
 SLACKS = (0, 1, 10)
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
@@ -169,7 +171,7 @@ def reaching(
     explicit: Instance | None,
     tolerance: float,
 ) -> Instance | str:
-    """Return an explicit function that reaches the value, else a rounded instance.
+    """Return an explicit function that reaches the value, else one near the points.
 
     With noise Gram matrices are those of a relaxation, so explicit ones alone are left.
 
@@ -188,7 +190,7 @@ def reaching(
         return explicit
     if noisy:
         return "a relaxation of noise gives no problem"
-    enough = found.solution.upper * (1 - 2 * tolerance)
+    enough = found.solution.upper * (1 - max(NEAR, 2 * tolerance))
     return mended(program, found.solution, enough)
 
 

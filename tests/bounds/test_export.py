@@ -346,6 +346,22 @@ def add(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(manifest))
 
 
+@pytest.mark.parametrize("found", ["refuted", "wrongly proved"])
+def test_a_defect_of_the_kernel_is_told(
+    found: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A mutant that is proved and refuted is named, and the status is 1."""
+    one = Judged(PROVED, "term dropped", "without 1", found, "numbers", None)
+    monkeypatch.setattr("bounds.export.mutate", lambda *_, **__: [one])
+    wrong = found == "wrongly proved"
+    assert export(tmp_path / "labels", [ledger().entry(PROVED)], True) == wrong
+    line = f"WRONGLY PROVED {PROVED}: without 1" if wrong else "no mutant is wrongly"
+    assert line in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("change", [edit, link, add])
 def test_what_another_hand_changed_is_left_alone(
     folder: Path, capsys: pytest.CaptureFixture[str], change: Callable[[Path], None]

@@ -1,0 +1,92 @@
+"""Points of a solver that break constraints become points that keep to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfl_theory.worst_case import restored
+from sfl_theory.worst_case.assumptions import formulated
+from sfl_theory.worst_case.columns import searched
+from sfl_theory.worst_case.instance import Instance, mended
+from sfl_theory.worst_case.least_step import NoStepError, least_step
+from sfl_theory.worst_case.setting import Algorithm, Setting
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 40))
+@settings(max_examples=40, deadline=None)
+def test_the_step_is_the_nearest_one_that_keeps_to_all(
+    seed: int, unknowns: int, count: int
+) -> None:
+    """No other point that does lies on the side of what was wanted."""
+    dice = np.random.default_rng(seed)
+    slopes = dice.normal(size=(count, unknowns))
+    inside, wanted = dice.normal(size=(2, unknowns))
+    bounds = slopes @ inside + dice.exponential(size=count)
+    step = least_step(slopes, bounds, wanted)
+    assert (slopes @ step <= bounds + 1e-9).all()
+    others = inside + 0.5 * dice.normal(size=(200, unknowns))
+    admitted = others[(others @ slopes.T <= bounds).all(axis=1)]
+    assert ((admitted - step) @ (wanted - step) <= 1e-6).all()
+
+
+def test_what_excludes_itself_has_no_step() -> None:
+    slopes = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    with pytest.raises(NoStepError):
+        least_step(slopes, np.array([-1.0, -1.0]), np.zeros(2))
+
+
+def run(algorithm: Algorithm, rounds: int, **more: object) -> Setting:
+    steps = (Q(1, 2),) * rounds
+    given = {"mu": Q(1, 10), "zeta2": Q(1), **more}
+    return Setting(algorithm, 2, steps, steps, Q(1), **given)  # type: ignore[arg-type]
+
+
+RUNS = {
+    "drift enters": run(
+        "sfl-v1", 12, zeta2=None, G2=Q(1), start="gradients", mu=Q(1, 2)
+    ),
+    "given weights": run("fedavg", 2, clients=2, weights=(Q(1, 4), Q(3, 4))),
+    "visits": run("sfl-v2", 1, clients=2),
+    "not convex": run(
+        "fedavg", 2, mu=None, zeta2=None, eps2=Q(1), start="gap", metric="gradient",
+        reading="average",
+    ),
+    "chance": run("fedavg", 1, clients=2, participation=(Q(1, 2), Q(1, 2))),
+    "at rest at x*": run("fedavg", 1, mu=Q(0), zeta2=Q(0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_slopes_are_derivatives(name: str) -> None:
+    program, dice = formulated(RUNS[name]), np.random.default_rng(1)
+    system = restored._System(program, dict.fromkeys(program.spaces, 2))
+    at, way = dice.normal(size=(2, system.unknowns))
+    sides = [
+        system.above(system.point(at + h * way), restored.MARGIN) for h in (1e-4, -1e-4)
+    ]
+    every = np.arange(len(program.pairs))
+    seen = system.slopes(system.point(at), every) @ way
+    assert np.allclose((sides[0] - sides[1]) / 2e-4, seen, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_rough_points_become_problems(name: str) -> None:
+    """Exactly admissible ones, nearly as bad, though the points are off by 1e-4."""
+    program = formulated(RUNS[name])
+    found = searched(program, 1e-7)
+    dice = np.random.default_rng(0)
+    grams = {}
+    for space, gram in found.solution.grams.items():
+        root = np.linalg.cholesky(gram + 1e-12 * np.eye(len(gram)) * gram.trace())
+        rough = root + 1e-4 * root.std() * dice.normal(size=root.shape)
+        grams[space] = rough @ rough.T
+    rough = replace(found.solution, grams=grams)
+    instance = mended(program, rough, found.solution.upper * (1 - 1e-5))
+    assert isinstance(instance, Instance), instance
+    assert 1 - 1e-3 < float(instance.value) / found.solution.upper < 1 + 1e-6
