@@ -41,7 +41,8 @@ def mathml(tex: str, display: bool = True) -> str:
         body = _Drawn(tex).row()
     except ValueError:
         return f"<code>{escape(tex)}</code>"
-    return f'<math display="{"block" if display else "inline"}">{body}</math>'
+    apart = ' display="block"' if display else ""
+    return f"<math{apart}>{body}</math>"
 
 
 @cache

@@ -83,7 +83,7 @@ def page(
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
-    held = base64.b64encode(_deflated(packed(text))).decode()
+    held = armoured(_deflated(packed(text)))
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -146,6 +146,15 @@ def _state() -> str:
 def _deflated(plain: bytes) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(plain) + packer.flush()
+
+
+def armoured(data: bytes) -> str:
+    """Return bytes as text, five characters for four bytes, none of them ``<``.
+
+    The last character is the number of bytes that were added to fill the last four.
+    """
+    text = base64.b85encode(data, pad=True).decode().replace("<", ",")
+    return f"{text}{-len(data) % 4}"
 
 
 def _bar(papers: Sequence[str], entries: Sequence[Entry]) -> str:

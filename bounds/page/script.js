@@ -111,10 +111,21 @@ for (const graph of all(".graph")) {
 
 /* Proofs: unpacked once, written when a reader unfolds them -------------------------- */
 let book = null;
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+  + "!#$%&()*+-;,=>?@^_`{|}~";
+function bare(text) {  /* four bytes of five digits; last how many bytes are filling */
+  const digit = new Map([...DIGITS].map((one, value) => [one.charCodeAt(0), value]));
+  const groups = (text.length - 1) / 5, bytes = new DataView(new ArrayBuffer(4 * groups));
+  for (let k = 0; k < groups; k++) {
+    let value = 0;
+    for (let i = 5 * k; i < 5 * k + 5; i++) value = 85 * value + digit.get(text.charCodeAt(i));
+    bytes.setUint32(4 * k, value);
+  }
+  return bytes.buffer.slice(0, 4 * groups - Number(text.at(-1)));
+}
 function unpacked() {
   book ??= (async () => {
-    const packed = Uint8Array.from(atob(by("book").textContent), (c) => c.charCodeAt(0));
-    const stream = new Blob([packed]).stream();
+    const stream = new Blob([bare(by("book").textContent)]).stream();
     const plain = stream.pipeThrough(new DecompressionStream("deflate-raw"));
     const bytes = await new Response(plain).arrayBuffer();
     return JSON.parse(new TextDecoder("x-user-defined").decode(bytes));

@@ -28,7 +28,7 @@ def test_every_statement_is_drawn(claim) -> None:
 
 def test_formulas_by_hand() -> None:
     assert mathml(r"\frac12 x_n^{2} \le\mathbb E\|y\|", display=False) == (
-        '<math display="inline"><mrow><mfrac><mn>1</mn><mn>2</mn></mfrac>'
+        "<math><mrow><mfrac><mn>1</mn><mn>2</mn></mfrac>"
         "<msubsup><mi>x</mi><mi>n</mi><mn>2</mn></msubsup><mo>≤</mo><mi>𝔼</mi>"
         '<mo stretchy="false">‖</mo><mi>y</mi><mo stretchy="false">‖</mo></mrow>'
         "</math>"
