@@ -215,15 +215,13 @@ def _largest_terms(factor: sp.Expr) -> sp.Expr:
         parts = [term.as_coeff_Mul() for term in sp.Add.make_args(sp.expand(form))]
         if all(coefficient > 0 for coefficient, _ in parts):
             terms = {monomial for _, monomial in parts}
-            kept = sum(
+            kept = (
                 term
                 for term in terms
                 if not any(_below(term / other) for other in terms - {term})
             )
-            short = sp.sympify(kept, strict=True).xreplace({
-                _ABSENT: Q - N,
-                _SQUARES: Q_2 - 2 * Q + N,
-            })
+            written = {_ABSENT: Q - N, _SQUARES: Q_2 - 2 * Q + N}
+            short = sp.Add(*kept).xreplace(written)
             return min((short, sp.expand(short)), key=sp.count_ops)
     raise ValueError(f"a negative term in {factor}")
 

@@ -218,16 +218,24 @@ def test_a_forged_refutation_is_rejected(
 
 
 def test_evidence_of_another_statement_is_rejected(made: Path) -> None:
-    """Of a statement that is no neighbour: a model may break several neighbours."""
+    """A proof of any other one; a model of one that is no neighbour.
+
+    A model may break several neighbours of one statement.
+    """
     found = [*records(made, "mutants.jsonl"), *records(made)]
     for label in ("proved", "refuted"):
         own = [one for one in found if one["label"] == label]
-        origins = {one["id"].split("--")[0] for one in own}
-        assert len(origins) > 1
-        for one in own:
-            origin = one["id"].split("--")[0]
-            other = next(x for x in own if x["id"].split("--")[0] != origin)
-            assert refuses({**one, "evidence": other["evidence"]})
+        assert len({origin(one) for one in own}) > 1
+        for one, after in zip(own, own[1:] + own[:1], strict=True):
+            far = next(other for other in own if origin(other) != origin(one))
+            for other in (after, far) if label == "proved" else (far,):
+                assert other["evidence"] != one["evidence"]
+                assert refuses({**one, "evidence": other["evidence"]})
+
+
+def origin(one: Record) -> str:
+    """Return the claim that a record is of, or of whose neighbour."""
+    return str(one["id"]).split("--")[0]
 
 
 def test_the_label_of_other_evidence_is_rejected(made: Path) -> None:

@@ -23,9 +23,9 @@ BOUND, NOISY, LAST = (
 PARTS = pytest.mark.parametrize("part", [by_distance.PART, by_distance.NOISY])
 
 
-@pytest.mark.parametrize("bound", [NOISY, LAST])
-def test_no_noisy_run_exceeds_it(bound: Bound) -> None:
-    assert 0.02 < largest_expected(bound) <= 1
+@pytest.mark.parametrize(("bound", "seen"), [(NOISY, 0.05), (LAST, 0.02)])
+def test_no_noisy_run_exceeds_it(bound: Bound, seen: float) -> None:
+    assert seen < largest_expected(bound) <= 1
 
 
 @pytest.mark.parametrize(
