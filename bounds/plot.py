@@ -46,7 +46,7 @@ STYLES = {
     "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharper"),
     BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "best"),
     CERTIFIED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round"),
-    PROVED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round, proved"),
+    PROVED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round,\nproved"),
 }
 OTHER = Style("#8C6D00", (0, (1, 1.2)), "D", "")
 TERM_DASHES: tuple[Any, ...] = (
@@ -354,7 +354,7 @@ def _instance(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
     line = reached[0] / least.unit
     panel.plot(least.band.rounds, line, color=LOWER, linewidth=1.1)
     k = times(float(least.values[-1] / reached[0][-1]))
-    words = f"an instance:\n{_called(least).splitlines()[0].rstrip(':')}\nis {k} × it"
+    words = f"an instance:\n{_called(least).splitlines()[0].rstrip(':,')}\nis {k} × it"
     return [Label(float(line[-1]), words, LOWER)]
 
 

@@ -367,7 +367,7 @@ def test_names_end_before_the_next_panel(problem: str) -> None:
     assert best is not None
     longest = replace(best, bound=replace(best.bound, version=plot.PROVED))
     figure = plot.picture([beside, longest], {case.name: audit})
-    assert "round by round, proved is" in texts(figure)
+    assert "round by round is" in texts(figure)
     figure.canvas.draw()
     for panel, other in zip(figure.axes[::2], figure.axes[1::2], strict=True):
         start = other.get_tightbbox().x0
