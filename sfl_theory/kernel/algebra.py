@@ -110,6 +110,17 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
     return tuple(sorted(powers.items(), reverse=True))
 
 
+@lru_cache(maxsize=400_000)
+def _over(a: Monomial, b: Monomial) -> Monomial | None:
+    """Return a quotient of monomials if it is one."""
+    powers = dict(a)
+    for serial, power in b:
+        powers[serial] = powers.get(serial, 0) - power
+    if min(powers.values(), default=0) < 0:
+        return None
+    return tuple([item for serial, _ in a if (item := (serial, powers[serial]))[1]])
+
+
 def _packed(*polys: Poly) -> tuple[list[Packed], int, Callable[..., Poly]]:
     """Return polynomials with numbers for monomials, a guard, and what undoes it.
 
@@ -124,7 +135,10 @@ def _packed(*polys: Poly) -> tuple[list[Packed], int, Callable[..., Poly]]:
     def packed(poly: Poly) -> Packed:
         items = poly.coefficients.items()
         by = lcm(*(c.denominator for _, c in items))
-        return {sum([p << at[s] for s, p in k]): int(c * by) for k, c in items}, by
+        return {
+            sum([p << at[s] for s, p in key]): c.numerator * (by // c.denominator)
+            for key, c in items
+        }, by
 
     def opened(packed: Mapping[int, int], factor: Fraction) -> Poly:
         by: Exact = factor if factor.denominator > 1 else factor.numerator
@@ -165,12 +179,20 @@ class Sum(Built, Generic[K, V]):
 
     def plus(self, others: Iterable[Self]) -> Self:
         """Return this sum and others, all of them added up."""
-        out: dict[K, list[V]] = {}
-        for one in (self, *others):
-            require(type(one) is type(self), "things of two kinds cannot be added")
+        kind, out = type(self), dict[K, list[V]]()
+        parts = (self, *others)
+        kinds = all([type(one) is kind for one in parts])
+        require(kinds, "things of two kinds cannot be added")
+        kept = [one for one in parts if one.coefficients]
+        if len(kept) < 2:
+            return kept[0] if kept else self
+        for one in kept:
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
-        return type(self)({key: self.total(found) for key, found in out.items()})
+        return kind({
+            key: self.total(found) if len(found) > 1 else found[0]
+            for key, found in out.items()
+        })
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -193,15 +215,14 @@ class Poly(Sum[Monomial, Exact]):
     """A polynomial with rational coefficients, whole ones as integers."""
 
     def __init__(self, coefficients: Mapping[Monomial, Exact]) -> None:
-        self.coefficients = {
-            key: c.numerator if c.denominator == 1 else c
-            for key, c in coefficients.items()
-            if c
-        }
-        require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
-        for c in self.coefficients.values():
-            if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
-                require(False, "a coefficient exceeds %s bits", MAX_BITS)
+        self.coefficients = own = dict[Monomial, Exact]()
+        for key, c in coefficients.items():
+            if c:
+                top, below = c.numerator, c.denominator
+                if top.bit_length() + below.bit_length() > MAX_BITS:
+                    require(False, "a coefficient exceeds %s bits", MAX_BITS)
+                own[key] = top if below == 1 else c
+        require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
     def constant(value: Exact) -> Poly:
@@ -217,12 +238,17 @@ class Poly(Sum[Monomial, Exact]):
         return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
 
     def __mul__(self, other: Poly) -> Poly:
-        one, more = sorted((self, other), key=lambda poly: len(poly.coefficients))
+        one, more = self, other
+        if len(one.coefficients) > len(more.coefficients):
+            one, more = other, self
         size, items = len(one.coefficients), more.coefficients.items()
+        if not size:
+            return one
         if size == 1:
             ((a, c),) = one.coefficients.items()
-            unit = a == () and c == 1
-            return more if unit else Poly({_times(a, b): c * d for b, d in items})
+            if c == 1:
+                return Poly({_times(a, b): d for b, d in items}) if a else more
+            return Poly({_times(a, b) if a else b: c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
         ((few, scale), (many, by)), _, opened = _packed(one, more)
         out = dict[int, int]()
@@ -245,6 +271,15 @@ class Poly(Sum[Monomial, Exact]):
     def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
         """Return coefficient and powers of each term."""
         return self._products
+
+    def renamed(self, by: Mapping[Symbol, Symbol]) -> Poly:
+        """Return this polynomial with other symbols for some, which stay different."""
+        to = {s.serial: by.get(s, s).serial for s in self.parts}
+        require(len({*to.values()}) == len(to), "two symbols would become one")
+        return Poly({
+            tuple(sorted([(to[s], p) for s, p in key], reverse=True)): c
+            for key, c in self.coefficients.items()
+        })
 
     def grouped(self, by: Iterable[Symbol]) -> list[tuple[dict[Symbol, int], Poly]]:
         """Return products of powers of some symbols, and what multiplies each."""
@@ -269,9 +304,16 @@ class Poly(Sum[Monomial, Exact]):
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact (by Gauss in integers)."""
-        seen = {s for key in self.coefficients for s, _ in key}
-        if self and any(s not in seen for key in divisor.coefficients for s, _ in key):
-            return None
+        if not self:
+            return self
+        for end in (max, min):  # of a product they are the products of the ends
+            if _over(end(self.coefficients), end(divisor.coefficients)) is None:
+                return None
+        if len(divisor.coefficients) == 1:
+            ((monomial, c),) = divisor.coefficients.items()
+            keys = [_over(key, monomial) for key in self.coefficients]
+            values = [Fraction(d, c) for d in self.coefficients.values()]
+            return None if None in keys else Poly(dict(zip(keys, values, strict=True)))
         ((rest, scale), (by, factor)), guard, opened = _packed(self, divisor)
         size, (*others, lead) = gcd(*by.values()), sorted(by)
         quotient, left = dict[int, int](), sorted(rest)
@@ -341,9 +383,10 @@ class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
     def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
-        self.numerator = numerator
-        low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
-        self.denominator = tuple(low)
+        self.numerator, self.denominator = numerator, tuple(denominator)
+        if len(self.denominator) > 1:
+            low = sorted(self.denominator, key=lambda f: sorted(f[0].coefficients.items()))
+            self.denominator = tuple(low)
 
     def __hash__(self) -> int:
         return hash((self.numerator, self.denominator))
@@ -440,12 +483,17 @@ def ratio(value: Number | Poly) -> Ratio:
     """Return an exact number or a polynomial as a ratio."""
     if type(value) is Ratio:
         return value
-    return Ratio(value if type(value) is Poly else Poly.constant(cast(Any, value)))
+    return Ratio(value) if type(value) is Poly else _constant(cast(Any, value))
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def _constant(value: Exact) -> Ratio:
+    return Ratio(Poly.constant(value))
 
 
 def added(parts: Iterable[Ratio]) -> Ratio:
     """Return a sum over the common denominator, reduced once."""
-    kept, common = [one for one in parts if one], dict[Poly, int]()
+    kept, common = [one for one in parts if one.numerator], dict[Poly, int]()
     if len(kept) < 2:
         return kept[0] if kept else ratio(0)
     tops: dict[tuple[tuple[Poly, int], ...], list[Poly]] = {}
