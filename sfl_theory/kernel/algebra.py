@@ -110,17 +110,6 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
     return tuple(sorted(powers.items(), reverse=True))
 
 
-@lru_cache(maxsize=400_000)
-def _over(a: Monomial, b: Monomial) -> Monomial | None:
-    """Return a quotient of monomials if it is one."""
-    powers = dict(a)
-    for serial, power in b:
-        powers[serial] = powers.get(serial, 0) - power
-    if min(powers.values(), default=0) < 0:
-        return None
-    return tuple([item for serial, _ in a if (item := (serial, powers[serial]))[1]])
-
-
 def _packed(*polys: Poly) -> tuple[list[Packed], int, Callable[..., Poly]]:
     """Return polynomials with numbers for monomials, a guard, and what undoes it.
 
@@ -135,10 +124,7 @@ def _packed(*polys: Poly) -> tuple[list[Packed], int, Callable[..., Poly]]:
     def packed(poly: Poly) -> Packed:
         items = poly.coefficients.items()
         by = lcm(*(c.denominator for _, c in items))
-        return {
-            sum([p << at[s] for s, p in key]): c.numerator * (by // c.denominator)
-            for key, c in items
-        }, by
+        return {sum([p << at[s] for s, p in k]): int(c * by) for k, c in items}, by
 
     def opened(packed: Mapping[int, int], factor: Fraction) -> Poly:
         by: Exact = factor if factor.denominator > 1 else factor.numerator
@@ -179,20 +165,17 @@ class Sum(Built, Generic[K, V]):
 
     def plus(self, others: Iterable[Self]) -> Self:
         """Return this sum and others, all of them added up."""
-        kind, out = type(self), dict[K, list[V]]()
-        parts = (self, *others)
-        kinds = all([type(one) is kind for one in parts])
-        require(kinds, "things of two kinds cannot be added")
+        parts, out = (self, *others), dict[K, list[V]]()
+        one_kind = {*map(type, parts)} == {type(self)}
+        require(one_kind, "things of two kinds cannot be added")
         kept = [one for one in parts if one.coefficients]
         if len(kept) < 2:
-            return kept[0] if kept else self
+            return (*kept, self)[0]
         for one in kept:
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
-        return kind({
-            key: self.total(found) if len(found) > 1 else found[0]
-            for key, found in out.items()
-        })
+        items, total = out.items(), self.total
+        return type(self)({key: total(c) if c[1:] else c[0] for key, c in items})
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -225,6 +208,7 @@ class Poly(Sum[Monomial, Exact]):
         require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
+    @lru_cache(maxsize=4_096, typed=True)
     def constant(value: Exact) -> Poly:
         """Return the constant polynomial."""
         require(type(value) in (int, Fraction), "%r is not an exact number", value)
@@ -238,17 +222,13 @@ class Poly(Sum[Monomial, Exact]):
         return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
 
     def __mul__(self, other: Poly) -> Poly:
-        one, more = self, other
-        if len(one.coefficients) > len(more.coefficients):
-            one, more = other, self
+        swap = len(self.coefficients) > len(other.coefficients)
+        one, more = (other, self) if swap else (self, other)
         size, items = len(one.coefficients), more.coefficients.items()
-        if not size:
-            return one
-        if size == 1:
-            ((a, c),) = one.coefficients.items()
-            if c == 1:
-                return Poly({_times(a, b): d for b, d in items}) if a else more
-            return Poly({_times(a, b) if a else b: c * d for b, d in items})
+        if size < 2:
+            ((a, c),) = one.coefficients.items() or (((), 0),)
+            unit = a == () and c == 1
+            return more if unit else Poly({_times(a, b): c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
         ((few, scale), (many, by)), _, opened = _packed(one, more)
         out = dict[int, int]()
@@ -274,12 +254,11 @@ class Poly(Sum[Monomial, Exact]):
 
     def renamed(self, by: Mapping[Symbol, Symbol]) -> Poly:
         """Return this polynomial with other symbols for some, which stay different."""
-        to = {s.serial: by.get(s, s).serial for s in self.parts}
+        to = {s.serial: one.serial for s, one in by.items()}
         require(len({*to.values()}) == len(to), "two symbols would become one")
-        return Poly({
-            tuple(sorted([(to[s], p) for s, p in key], reverse=True)): c
-            for key, c in self.coefficients.items()
-        })
+        new = [[(to[s], p) for s, p in key] for key in self.coefficients]
+        keys = [tuple(sorted(key, reverse=True)) for key in new]
+        return Poly(dict(zip(keys, self.coefficients.values(), strict=True)))
 
     def grouped(self, by: Iterable[Symbol]) -> list[tuple[dict[Symbol, int], Poly]]:
         """Return products of powers of some symbols, and what multiplies each."""
@@ -295,25 +274,14 @@ class Poly(Sum[Monomial, Exact]):
         """The symbols that occur."""
         return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
 
-    def exchanged(self, by: Mapping[Symbol, Poly]) -> Poly:
-        """Return this polynomial with polynomials for some symbols."""
-        return ZERO.plus(
-            prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
-            for own, rest in self.grouped(by)
-        )
-
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact (by Gauss in integers)."""
         if not self:
             return self
         for end in (max, min):  # of a product they are the products of the ends
-            if _over(end(self.coefficients), end(divisor.coefficients)) is None:
+            powers = dict(end(self.coefficients))
+            if any(powers.get(s, 0) < p for s, p in end(divisor.coefficients)):
                 return None
-        if len(divisor.coefficients) == 1:
-            ((monomial, c),) = divisor.coefficients.items()
-            keys = [_over(key, monomial) for key in self.coefficients]
-            values = [Fraction(d, c) for d in self.coefficients.values()]
-            return None if None in keys else Poly(dict(zip(keys, values, strict=True)))
         ((rest, scale), (by, factor)), guard, opened = _packed(self, divisor)
         size, (*others, lead) = gcd(*by.values()), sorted(by)
         quotient, left = dict[int, int](), sorted(rest)
@@ -337,8 +305,12 @@ class Poly(Sum[Monomial, Exact]):
 
     def shifted(self) -> Poly:
         """Return 1 + v for every count v: the result's v is a natural number."""
-        counts = [s for s in self.parts if s.sort is Sort.COUNT]
-        return self.exchanged({s: Poly.product(1, {s: 1}) + ONE for s in counts})
+        counts = (s for s in self.parts if s.sort is Sort.COUNT)
+        by = {s: Poly.product(1, {s: 1}) + ONE for s in counts}
+        return ZERO.plus(
+            prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
+            for own, rest in self.grouped(by)
+        )
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
@@ -383,10 +355,10 @@ class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
     def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
-        self.numerator, self.denominator = numerator, tuple(denominator)
-        if len(self.denominator) > 1:
-            low = sorted(self.denominator, key=lambda f: sorted(f[0].coefficients.items()))
-            self.denominator = tuple(low)
+        low: Any = tuple(denominator)
+        if low[1:]:
+            low = sorted(low, key=lambda f: sorted(f[0].coefficients.items()))
+        self.numerator, self.denominator = numerator, tuple(low)
 
     def __hash__(self) -> int:
         return hash((self.numerator, self.denominator))
@@ -483,12 +455,7 @@ def ratio(value: Number | Poly) -> Ratio:
     """Return an exact number or a polynomial as a ratio."""
     if type(value) is Ratio:
         return value
-    return Ratio(value) if type(value) is Poly else _constant(cast(Any, value))
-
-
-@lru_cache(maxsize=4_096, typed=True)
-def _constant(value: Exact) -> Ratio:
-    return Ratio(Poly.constant(value))
+    return Ratio(value if type(value) is Poly else Poly.constant(cast(Any, value)))
 
 
 def added(parts: Iterable[Ratio]) -> Ratio:
