@@ -170,7 +170,7 @@ class Sum(Built, Generic[K, V]):
         require(one_kind, "things of two kinds cannot be added")
         kept = [one for one in parts if one.coefficients]
         if len(kept) < 2:
-            return (*kept, self)[0]
+            return kept[0] if kept else type(self)({})
         for one in kept:
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
@@ -208,7 +208,6 @@ class Poly(Sum[Monomial, Exact]):
         require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
-    @lru_cache(maxsize=4_096, typed=True)
     def constant(value: Exact) -> Poly:
         """Return the constant polynomial."""
         require(type(value) in (int, Fraction), "%r is not an exact number", value)
