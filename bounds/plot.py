@@ -354,7 +354,7 @@ def _instance(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
     line = reached[0] / least.unit
     panel.plot(least.band.rounds, line, color=LOWER, linewidth=1.1)
     k = times(float(least.values[-1] / reached[0][-1]))
-    words = f"an instance:\n{_called(least).splitlines()[0].rstrip(':')} is {k} × it"
+    words = f"an instance:\n{_called(least).splitlines()[0].rstrip(':')}\nis {k} × it"
     return [Label(float(line[-1]), words, LOWER)]
 
 

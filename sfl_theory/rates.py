@@ -26,8 +26,8 @@ from sfl_theory.symbols import N, S, T, gamma, mu, tau, tau_server
 
 SIGMA, Q, Q_2 = sp.symbols("sigma Q Q_2", positive=True)
 r"""$\sigma_n$ where it is the same for all, $\sum_n1/q_n$, $\sum_n1/q_n^2$."""
-_ABSENT = sp.Symbol("Q-N", positive=True)
-r"""$\sum_n(1-q_n)/q_n$, which can be 0: the smaller term only."""
+_ABSENT, _SQUARES = sp.symbols("Q-N Q_2-2Q+N", positive=True)
+r"""$\sum_n(1-q_n)/q_n$ and its squares, which can be 0: the smaller terms only."""
 _RATE = sp.Dummy("eta", positive=True)
 
 
@@ -205,12 +205,13 @@ def _simplest(expr: sp.Expr) -> sp.Expr:
 def _largest_terms(factor: sp.Expr) -> sp.Expr:
     r"""Return a factor in N, Q, tau without its constants and smaller terms.
 
-    Where a term is negative it is written in $Q-N\ge0$.
+    Where a term is negative it is written in $Q-N\ge0$ and $Q_2-2Q+N\ge0$.
 
     Raises:
         ValueError: if that leaves a negative term.
     """
-    for form in (factor, factor.xreplace({Q: N + _ABSENT})):
+    apart = {Q: N + _ABSENT, Q_2: N + 2 * _ABSENT + _SQUARES}
+    for form in (factor, factor.xreplace(apart)):
         parts = [term.as_coeff_Mul() for term in sp.Add.make_args(sp.expand(form))]
         if all(coefficient > 0 for coefficient, _ in parts):
             terms = {monomial for _, monomial in parts}
@@ -219,7 +220,10 @@ def _largest_terms(factor: sp.Expr) -> sp.Expr:
                 for term in terms
                 if not any(_below(term / other) for other in terms - {term})
             )
-            short = sp.sympify(kept, strict=True).xreplace({_ABSENT: Q - N})
+            short = sp.sympify(kept, strict=True).xreplace({
+                _ABSENT: Q - N,
+                _SQUARES: Q_2 - 2 * Q + N,
+            })
             return min((short, sp.expand(short)), key=sp.count_ops)
     raise ValueError(f"a negative term in {factor}")
 

@@ -37,6 +37,7 @@ VERSIONS = {
     "equal_weights": "as printed, algorithm and all, proved for equal weights",
     "last_model": "noise falls like 1/T, drift like 1/T^2, first gap like 1/T^4",
     "root_noise": "noise and drift with the root of S/mu in place of one S/mu",
+    "root_noise_drawn": "root_noise of theorem 3.9 where clients are drawn",
     "root_noise_unbounded": "root_noise without Assumption 3.3, at smaller rates",
     "without_noise": "noise-free: at tau = 1 what a parabola does; drift kappa^2/T^2",
     "small_drift": "noise-free: drift as of two opposed parabolas, kappa/T^2",

@@ -52,7 +52,6 @@ WORDS = {
     "drawn": "draws that are 0 or $1/q_n$",
     "tower": "the mean given the past",
     "expect": "the mean over the draws",
-    "expect_both": "the mean over the draws of two clients",
 }
 """What a rule brings to a step, to follow "by"; for `given` see `ASSUMED`."""
 ASSUMED: dict[type[Hypothesis], str] = {

@@ -22,7 +22,6 @@ BRINGS = {
     "unbiased_across": "uncorrelated noise of different clients",
     "drawn": "the law of the draws",
     "expect": "the mean over the draws",
-    "expect_both": "the mean over the draws of two clients",
     "tower": "conditional means",
     "ordered": "the order of visits",
     "jensen": "Jensen's inequality",

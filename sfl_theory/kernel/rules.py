@@ -9,6 +9,7 @@ t a round, i and j steps, b a side.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from . import hypotheses as h
@@ -357,27 +358,23 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 
 
 @rule
-def expect(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
-    """Return J_n(t) e - e = 0 for e that does not depend on who takes part in round t.
+def expect(
+    run: Split, n: Client, t: Ratio, form: Lin, others: tuple[Client, ...]
+) -> Theorem:
+    """Return sum (J_n(t) J_m(t) ... - 1) e = 0 over different m, ... other than n.
 
-    Proof: E J_n = 1, and J_n is independent of e; see `_undrawn`.
+    Proof: draws of different clients have mean 1, and are independent of each other and
+    of e, which does not depend on who takes part in round t; see `_undrawn`.
     """
     _undrawn(run, t, form)
-    return zero(form * k.draw(run, n, t) - form, h.Participation(run))
-
-
-@rule
-def expect_both(run: Split, n: Client, m: Client, t: Ratio, form: Lin) -> Theorem:
-    """Return sum_m J_n(t) J_m(t) e(m) - sum_m e(m) - (1/q_n - 1) e(n) = 0 for such e.
-
-    Proof: J_n and J_m are independent with mean 1 for m other than n, E J_n^2 = 1/q_n,
-    and both are independent of e(m).
-    """
-    _undrawn(run, t, form)
-    require(n is not m, "%s is bound", m)
-    both = form * (k.draw(run, n, t) * k.draw(run, m, t) - 1)
-    own = k.lin_at(form, {m: n}) * k.symbol(k.Odds(n))
-    return zero(k.summed(k.CLIENTS, m, both) - own, h.Participation(run))
+    every = (n, *others)
+    apart = len({*every}) == len(every) and run.free.isdisjoint(others)
+    require(apart, "%s are bound, and different", others)
+    form = form * (prod((k.draw(run, m, t) for m in every), start=ratio(1)) - 1)
+    for at in range(len(others), 0, -1):
+        equal = (k.lin_at(form, {every[at]: m}) for m in every[:at])
+        form = k.summed(k.CLIENTS, every[at], form) - Lin({}).plus(equal)
+    return zero(form, h.Participation(run))
 
 
 def _undrawn(run: Split, t: Ratio, form: Lin) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Any
 
 from sfl_theory.kernel import hypotheses as h
@@ -10,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Symbol, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.notation import Use, combine, inverse_q, nat, sum_over
+from sfl_theory.proofs.notation import Use, combine, inverse_q, mean, nat, sum_over
 
 ONE = ratio(1)
 
@@ -111,10 +112,11 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
 
     ``J_n^k`` becomes ``(1/q_n)^(k-1)``, and a product of two sums over clients with
     draws the product of their means + ``sum_n c_n u_n v_n`` with ``c_n = E J_n^(k+l) -
-    E J_n^k E J_n^l``.
+    E J_n^k E J_n^l``; likewise more than two sums of numbers.
 
     Raises:
-        ValueError: draws are left: of other rounds, of two clients, of three sums.
+        ValueError: draws are left: of other rounds, of two clients, of three sums of
+            which one is of vectors.
     """
     uses: list[Use] = []
     for atom, c in form.coefficients.items():
@@ -144,6 +146,8 @@ def _mean(run: k.Split, t: Ratio, random: dict[Symbol, int], atom: Any) -> Theor
     if isinstance(atom, k.Inner) and not sums:
         return _inner(run, t, atom, n, m)
     sums += [atom] if k.CHANCE in atom.free else []
+    if len(sums) > 2 and k.CHANCE not in atom.free:
+        return _several(run, t, sums, k.lifted(atom))
     rest, power, body = _of_client(run, t, sums[-1], n)
     e = k.lifted(body if k.CHANCE in atom.free else atom)
     if len(sums) == 1:
@@ -212,7 +216,7 @@ def _new(name: str, *terms: Any) -> str:
 
 def _one(run: k.Split, n: k.Client, t: Ratio, power: int, e: k.Lin) -> Theorem:
     """Return ``J_n^k e = (1/q_n)^(k-1) e``."""
-    last = (rules.expect(run, n, t, e), inverse_q(n) ** (power - 1))
+    last = (rules.expect(run, n, t, e, ()), inverse_q(n) ** (power - 1))
     return combine(last, *_lowered(run, n, t, power, e))
 
 
@@ -233,11 +237,38 @@ def _two(
     """Return the mean of ``J_n^k sum_m J_m^l e(m)``, subtracted, = 0."""
     J, K = k.draw(run, n, t), k.draw(run, m, t)
     plain = e * inverse_q(m) ** (times - 1)
+    own, c = k.lin_at(plain, {m: n}), inverse_q(n) ** (power - 1)
     uses: list[Use] = [
-        (rules.expect_both(run, n, m, t, plain), inverse_q(n) ** (power - 1))
+        (rules.expect(run, n, t, plain, (m,)), c),
+        (rules.drawn(run, n, t, own), -c),
+        (rules.expect(run, n, t, own, ()), c * inverse_q(n)),
     ]
-    for one, c in _lowered(run, n, t, power, plain * K):
-        uses.append((sum_over(one, k.CLIENTS, m), c))
-    for one, c in _lowered(run, m, t, times, e):
-        uses.append((sum_over(one, k.CLIENTS, m, c * J**power), 1))
+    for one, by in _lowered(run, n, t, power, plain * K):
+        uses.append((sum_over(one, k.CLIENTS, m), by))
+    for one, by in _lowered(run, m, t, times, e):
+        uses.append((sum_over(one, k.CLIENTS, m, by * J**power), 1))
     return combine(*uses)
+
+
+def _several(run: k.Split, t: Ratio, sums: list[Any], e: k.Lin) -> Theorem:
+    """Return a product of sums over clients and e, minus its mean, = 0.
+
+    Over different clients the mean of a product of draws is 1; where clients are equal,
+    fewer sums are left.
+    """
+    names = (_new(f"n{place}", run, t, e, *sums) for place in range(len(sums)))
+    clients, factors = [k.Client(name) for name in names], list[Ratio]()
+    left, uses = [k.symbol(one) for one in sums], list[Use]()
+    for place, (one, v) in enumerate(zip(sums, clients, strict=True)):
+        own, power, _ = _of_client(run, t, one, v)
+        others = prod(left[:place] + left[place + 1 :], start=ONE)
+        for lower, c in _lowered(run, v, t, power, e):
+            uses.append((sum_over(lower, k.CLIENTS, v, own * c), others))
+        factors.append(own * inverse_q(v) ** (power - 1))
+        left[place] = mean(v, factors[-1] * k.draw(run, v, t))
+    first, *rest = clients
+    body = e * prod(factors[1:], start=ONE)
+    apart = rules.expect(run, first, t, body, tuple(rest))
+    each = sum_over(apart, k.CLIENTS, first, factors[0])
+    fewer = expect(run, t, e * prod(left, start=ONE) - each.form)
+    return combine(*uses, each, fewer)

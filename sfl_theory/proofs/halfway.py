@@ -18,7 +18,6 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, m, n, now, young
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 from sfl_theory.proofs.strongly_convex import BEST, S, mu, tau
@@ -199,36 +198,5 @@ def distance(noisy: bool) -> Theorem:
         (both_parts(step), 1 - small - room),
         (moved, (1 + 1 / beta) * alpha * strong.excess * 3 / 4),
         target=left + k.constant(added) - k.norm2(after) - gap * (2 * alpha),
-        signs=[at_least(room)],
-    )
-
-
-def descent(noisy: bool) -> Theorem:
-    """Return what f loses in a round, g = grad f(x); e is Young's beside the noise.
-
-    ``f(x') <= f(x) - alpha/2 ||g||^2 + alpha^3 S^2/2 (1 + beta) q G2 + C alpha^2/tau
-    (1 + 1/e) spread`` for ``C = S/2 + alpha S^2 (1 + 1/beta)/8`` and ``2 alpha C (1 +
-    e) <= 1``.
-    """
-    g, G = R.gradient, M + Z
-    of_way = alpha * S**2 * (1 + 1 / beta) / 8
-    C = S / 2 + of_way
-    room = 1 - 2 * alpha * C * (1 + small)
-    fall = k.value_of(k.MEAN, R.x) - k.value_of(k.MEAN, R.next)
-    added = alpha**3 * S**2 / 2 * (1 + beta) * quarter * G2
-    added = added + C * alpha**2 / tau * (1 + 1 / small) * spread(noisy)
-    return combine(
-        (smooth_mean(S, R.x, R.next), 1),
-        (local.whole_update(R, (G * eta - step) * C - g), 1),
-        (local.whole_centred(R, g), eta),
-        (strong.with_smoothness(local.whole_deviation(R)), eta / (2 * tau)),
-        (summed(from_start()), eta * S**2 / 2),
-        (near(), eta * S**2 / 2 * (1 + beta)),
-        (both_parts(step), of_way),
-        (k.part(CLIENT, step), of_way),
-        (M * small - Z, C * eta**2 / small),
-        (M, room * eta / (2 * tau)),
-        (noise(noisy), C * eta**2 * (1 + 1 / small)),
-        target=fall + k.constant(added) - k.norm2(g) * (alpha / 2),
         signs=[at_least(room)],
     )

@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, halfway, notation
+from sfl_theory.proofs import derived, halfway, mean_way, notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.foundations import convex_mean
 from sfl_theory.proofs.halfway import beta, quarter, size, small
@@ -55,7 +55,9 @@ class Terms:
 
     def falls(self) -> Theorem:
         """Return what f loses in a round at the rates."""
-        one = halfway.descent(self.noisy)
+        one = mean_way.descent(self.noisy)
+        one = rules.instantiate(one, ((variable(mean_way.share), ratio(1)),), ())
+        one = no_mean(one)
         if self.noisy:
             one = at_rates(one, 8 * kappa / late, late / (20 * kappa))
         else:
@@ -79,6 +81,16 @@ NOISY = Terms(True, (28, 6), (26, 6), (24, 6))
 def square(at: Ratio) -> k.Lin:
     """Return ``E = ||x(at) - x*||^2``."""
     return k.norm2(k.iterate(RUN, at) - BEST)
+
+
+def no_mean(descent: Theorem) -> Theorem:
+    """Return a descent with the drift of single points, which is no smaller."""
+    size_ = halfway.alpha**3 * S**2 / 2 * (1 + beta) * G2
+    return combine(
+        descent,
+        (halfway.at_least(quarter - size()), size_),
+        target=descent.form + k.constant(size_ * (quarter - mean_way.late())),
+    )
 
 
 def at_rates(theorem: Theorem, of_beta: Ratio, of_small: Ratio) -> Theorem:

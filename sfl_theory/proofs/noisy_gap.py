@@ -21,11 +21,12 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, in_order, notation, sharp_rounds
+from sfl_theory.proofs import derived, in_order, notation, sharp_rounds, weighted_rounds
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import partial_visits as visits
 from sfl_theory.proofs.foundations import convex_mean, growth
-from sfl_theory.proofs.local_steps import G2, Round, S, i, n, now, t
-from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
+from sfl_theory.proofs.local_steps import G2, Round, S, i, n, now, t, young
+from sfl_theory.proofs.notation import Use, combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import s_a2
 from sfl_theory.proofs.sharp_rounds import Sharp
 from sfl_theory.proofs.strongly_convex import S_VARIABLE, mu
@@ -45,7 +46,7 @@ SHARE = Fraction(1, 8)
 
 @dataclass(frozen=True)
 class Noisy(Analysed):
-    """An algorithm at the rates eta(t); of SFL-V1 alone clients may be drawn.
+    """An algorithm at the rates eta(t).
 
     Attributes:
         bounded: gradients are; else those of SFL-V1's clients are near that of f, and
@@ -86,30 +87,43 @@ class Noisy(Analysed):
         return Fraction(0) if self.bounded else self.sharp.closed.factor / 3
 
     @property
-    def means(self) -> tuple[k.Vec, k.Vec]:
-        """Sums over steps, averaged: of gradients less those at x, and of noise."""
-        r = self.round
-        M = local.own_mean(r, r.local_gradient(of(i)))
-        return M - r.gradient * tau, local.own_mean(r, r.noise(of(i)))
+    def drawn_visits(self) -> bool:
+        """Whether those who are drawn share a server, so that they decide on points."""
+        return self.partial and self.kind.visits
+
+    @property
+    def d(self) -> k.Vec:
+        """What gradients change on the way, summed over steps, in the mean.
+
+        Where visits are drawn, given the model.
+        """
+        if self.drawn_visits:
+            return visits.B
+        M = local.own_mean(self.round, self.round.local_gradient(of(i)))
+        return M - self.round.gradient * tau
 
     @property
     def spread(self) -> Ratio:
-        """What the mean squared way of the local points is at most, over alpha^2."""
+        """What the mean squared way of the local points is at most, over alpha^2.
+
+        Where visits are drawn, also for a client's way and what draws make of it.
+        """
         if not self.bounded:
             return self.sharp.closed.factor * self.sharp.spread / tau
+        if self.drawn_visits:
+            draws = Fraction(40, 7) * visits.rho * (2 + visits.rho)
+            return (visits.FOURTH + draws) * G2
         if self.kind.visits:
             return G2 / 2
         return (1 - 1 / tau) * (2 - 1 / tau) * G2 / 6
 
     @property
-    def draws(self) -> Ratio:
-        """What they add to the squared move, over ``alpha^2``."""
-        return mean(n, k.weight(n) ** 2 * odds) * G2 if self.partial else ratio(0)
-
-    @property
     def noise(self) -> Ratio:
-        """``s_a2/tau`` and draws."""
-        return s_a2 / tau + self.draws
+        """Of samples and draws, so much is the squared move's, over ``alpha^2``."""
+        if self.drawn_visits:
+            return visits.sigma_q / tau + Fraction(5, 4) * visits.rho * G2
+        draws = mean(n, k.weight(n) ** 2 * odds) * G2
+        return s_a2 / tau + draws if self.partial else s_a2 / tau
 
 
 eta = ETA.at(now)
@@ -125,19 +139,22 @@ def move(a: Noisy) -> k.Vec:
     return local.whole_mean(a.round, a.weighted.g())
 
 
-def squared_move(a: Noisy) -> Theorem:
-    """Return ``||G||^2 <= ||tau grad f + d + Z||^2 + tau^2 draws``."""
-    drawn = a.weighted.averaged(k.norm2(move(a)))
-    if not a.partial:
-        return drawn
-    own, spread = client_sum(a.weighted), k.weight(n) ** 2 * odds
-    return combine((drawn, -1), sum_over(own, k.CLIENTS, n, spread))
+def aim(a: Noisy, u: k.Vec) -> Theorem:
+    """Return ``<G, u> = <tau grad f + d, u>`` for u that is fixed by x."""
+    if a.drawn_visits:
+        centred = visits.mean_of_gradients(u), visits.centred(u)
+        return combine(*centred, (rules.tower(visits.RUN, now, visits.Delta, u), -1))
+    return combine(
+        a.weighted.averaged(k.inner(move(a), u)), local.whole_centred(a.round, u)
+    )
 
 
 def drift(a: Noisy) -> Theorem:
     """Return ``D <= tau alpha^2 (own ||grad f||^2 + spread)``, D summed over steps."""
     if not a.bounded:
         return sharp_rounds.drift(a.sharp)
+    if a.drawn_visits:
+        return weighted_rounds.drift(a.weighted)
     if a.kind.visits:
         return in_order.bounded_drift(a.round)
     return a.round.summed(own_drift(a.weighted), tau, k.weight(n))
@@ -146,7 +163,64 @@ def drift(a: Noisy) -> Theorem:
 @cache
 def small_change(a: Noisy) -> Theorem:
     """Return ``||d||^2 <= S^2 tau^2 alpha^2 (own ||grad f||^2 + spread)``."""
-    return combine(local.whole_deviation(a.round), (drift(a), tau * S**2))
+    drawn = a.drawn_visits
+    change = visits.mean_deviation() if drawn else local.whole_deviation(a.round)
+    return combine(change, (drift(a), tau * S**2))
+
+
+@cache
+def squared_move(a: Noisy, times: int) -> Theorem:
+    """Return what ``||G||^2`` is at most, g = grad f and ``c = times eps``.
+
+    ``tau^2 ||g||^2 + 2 tau <g, d> + (1 + c) tau^2 noise
+    + (1 + 1/c) S^2 tau^2 alpha^2 (own ||g||^2 + spread)``.
+    """
+    c, r = times * eps, a.round
+    g, far = r.gradient, (S * alpha * tau) ** 2
+    right = k.norm2(g) * (tau**2 + (1 + 1 / c) * far * a.own)
+    right = right + k.inner(g, a.d) * (2 * tau)
+    numbers = (1 + c) * tau**2 * a.noise + (1 + 1 / c) * far * a.spread
+    target = right + k.constant(numbers) - k.norm2(move(a))
+    if a.drawn_visits:
+        return of_drawn_visits(a, c, target)
+    Z = local.own_mean(r, r.noise(of(i)))
+    uses: list[Use] = [(a.weighted.averaged(k.norm2(move(a))), -1)]
+    if a.partial:
+        own, spread = client_sum(a.weighted), k.weight(n) ** 2 * odds
+        uses.append(sum_over(own, k.CLIENTS, n, spread))
+    return combine(
+        *uses,
+        (local.whole_centred(r, g), -2 * tau),
+        (Z * c - a.d, 1 / c),
+        (local.whole_noise(r), 1 + c),
+        (small_change(a), 1 + 1 / c),
+        target=target,
+    )
+
+
+def of_drawn_visits(a: Noisy, c: Ratio, target: k.Lin) -> Theorem:
+    """Return the same where visits are drawn: ``G = tau g + d + L + Z + V``.
+
+    L is what draws make of the gradients at x, Z noise, V what both make of the way;
+    given x these have the mean 0.
+    """
+    V, whole, wide = visits.Delta - a.d, a.round.gradient * tau + a.d, 1 + 1 / c
+    L, Z, run = visits.L, visits.Z, visits.RUN
+    size = 5 * wide * (S * alpha * tau) ** 2 * visits.rho * (2 + visits.rho) * G2
+    return combine(
+        young(L + Z, V, c),
+        (visits.mean_of_gradients(whole), -2),
+        (visits.centred(whole), -2),
+        (rules.tower(run, now, visits.Delta, whole), 2),
+        (visits.centred(L), -2 * (1 + c)),
+        (visits.bounded_spread(), 1 + c),
+        (visits.noise_size(), 1 + c),
+        (rules.tower(run, now, visits.Delta, a.d), -2 * wide),
+        (visits.bounded_deviation(), wide),
+        (a.d, 1 / c),
+        target=target,
+        signs=[sign(size * (Fraction(8, 7) - c), (a.small, size * Fraction(8, 7)))],
+    )
 
 
 @cache
@@ -157,22 +231,18 @@ def values(a: Noisy) -> Theorem:
     + S/2 alpha^2 (1 + 2 eps) noise
     + S^2 alpha^3 (2 (1 - eps)^2 + eps/2 + 1/4) spread``, ``eps = S alpha``.
     """
-    r, (d, Z) = a.round, a.means
-    g, half, twice = r.gradient, S * eta**2 / 2, 2 * eps
-    of_d = (1 - eps) ** 2 / (4 * SHARE) + eps / 2 + Fraction(1, 4)
-    noise = half * tau**2 * ((1 + twice) * s_a2 / tau + a.draws)
-    drift = S**2 * alpha**3 * of_d * a.spread
+    r, g, d = a.round, a.round.gradient, a.d
+    of_d = (1 - eps) ** 2 / (4 * SHARE)
+    noise = S * alpha**2 / 2 * (1 + 2 * eps) * a.noise
+    drift = S**2 * alpha**3 * (of_d + eps / 2 + Fraction(1, 4)) * a.spread
     kept = k.norm2(g) * (alpha * (1 - SHARE - a.pull * eps))
-    spare = (a.pull - Fraction(1, 2)) - a.own * eps * of_d
+    spare = (a.pull - Fraction(1, 2)) - a.own * eps * (of_d + eps / 2 + Fraction(1, 4))
     most = 2 * a.own * (Fraction(9, 8) + eps**2)
     return combine(
         (local.whole_descent(r), 1),
-        (a.weighted.averaged(k.inner(g, move(a))), eta),
-        (squared_move(a), half),
-        (local.whole_centred(r, g), eta * (1 - eps)),
+        (aim(a, g), eta),
+        (squared_move(a, 2), S * eta**2 / 2),
         (g * (2 * SHARE * tau) + d * (1 - eps), eta / (4 * SHARE * tau)),
-        (Z * twice - d, half / twice),
-        (local.whole_noise(r), half * (1 + twice)),
         (small_change(a), eta / tau * of_d),
         (g, alpha * eps * spare),
         target=fall(r) - kept + k.constant(noise + drift),
@@ -193,22 +263,27 @@ def progress(a: Noisy) -> Theorem:
 
     D counts ``S/2 + 3/2 mu``: smoothness from a local point to x, convexity to x*.
     """
-    r, w = a.round, k.weight(n)
+    r, w = a.round, a.weighted.share if a.drawn_visits else k.weight(n)
     p, e = r.point(of(i)), r.x - BEST
-    gp = r.local_gradient(of(i))
+    gp, F = r.local_gradient(of(i)), k.Local(n)
     one = combine(
-        rules.smooth(k.Local(n), S, p, r.x),
-        derived.convex(k.Local(n), mu, p, BEST),
+        rules.smooth(F, S, p, r.x),
+        derived.convex(F, mu, p, BEST),
         ((p - r.x) * 4 + e, mu / 8),
     )
+    if a.drawn_visits:
+        own = k.value_of(F, r.x) - k.value_of(F, BEST) + k.norm2(e) * (3 * mu / 8)
+        known = k.summed(k.CLIENTS, n, own * w)
+        uses: list[Use] = [local.centred_by(r, w, e), (a.weighted.averaged(known), tau)]
+    else:
+        uses = [aim(a, e)]
     return combine(
         r.summed(one, tau, w),
         (drift(a), S / 2 + 3 * mu / 2),
         local.linear_both(r, gp, e, tau, w),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
-        local.whole_centred(r, e),
-        a.weighted.averaged(k.inner(move(a), e)),
+        *uses,
     )
 
 
@@ -234,27 +309,24 @@ def distances(a: Noisy) -> Theorem:
     + alpha^2 (1 + eps)^2 noise
     + alpha^3 (S (2 + 2 eps + eps^2 + 7/3 eps^3) + 3 mu) spread``.
     """
-    r, (d, Z) = a.round, a.means
-    e, after, g, G = r.x - BEST, r.next - BEST, r.gradient, move(a)
+    r, g, d = a.round, a.round.gradient, a.d
+    e, after = r.x - BEST, r.next - BEST
     wide = a.wide
     of_d = wide * eps**2 + (1 + eps) * (1 + 1 / eps)
-    noise = alpha**2 * (1 + eps) * ((1 + eps) * s_a2 / tau + a.draws)
+    noise = alpha**2 * (1 + eps) ** 2 * a.noise
     drift = alpha**3 * (S + 3 * mu + S * eps * of_d) * a.spread
     spare = 1 - 1 / wide - eps - a.own * (eps + 3 * mu * alpha + eps**2 * of_d)
     return combine(
         (progress(a), 2 * eta),
         (local.whole_update(r, e), -2),
         (local.whole_update(r, r.next - r.x), -1),
-        (local.whole_update(r, G), eta),
+        (local.whole_update(r, move(a)), eta),
         (local.whole_descent(r), 2 * alpha),
-        (a.weighted.averaged(k.inner(g, G)), 2 * alpha * eta),
-        (squared_move(a), eta**2 * (1 + eps)),
-        (local.whole_centred(r, g), -2 * eps * tau * eta**2),
+        (aim(a, g), 2 * alpha * eta),
+        (squared_move(a, 1), eta**2 * (1 + eps)),
         (g * tau - d * (wide * eps), eta**2 / wide),
         (g, alpha**2 * spare),
-        (Z * eps - d, eta**2 * (1 + eps) / eps),
-        (local.whole_noise(r), eta**2 * (1 + eps) ** 2),
-        (small_change(a), eta**2 * of_d),
+        (small_change(a), eta**2 * wide * eps**2),
         (growth(mu, r.next), 2 * alpha),
         target=k.norm2(e) * (1 - Fraction(3, 4) * mu * alpha)
         - k.norm2(after) * (1 + mu * alpha)

@@ -8,9 +8,20 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, in_order, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
+    S,
+    eps2,
+    i,
+    j,
+    n,
+    now,
+    sigma2,
+    young,
+)
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.visited import Visited, at_most_inverse
 
@@ -26,6 +37,10 @@ rho = mean(n, k.weight(n) ** 2 * odds)
 sigma_q = mean(n, k.weight(n) ** 2 * notation.inverse_q(n) * sigma2(n))
 sigma_a = mean(n, k.weight(n) * sigma2(n))
 u = S * eta * tau * kappa
+FOURTH = 1 + Fraction(7, 2) * rho + Fraction(3, 2) * rho**2
+FOURTH = FOURTH + 2 * mean(n, k.weight(n) ** 3 * odds**2)
+FOURTH = FOURTH + mean(n, k.weight(n) ** 4 * odds**3) / 2
+"""At least half of ``E W^2 + E W^4``."""
 ANY = k.vec(k.Point("b"))
 """Any vector: what is multiplied by draws is proved for it, then instantiated."""
 
@@ -67,18 +82,71 @@ def mean_of_gradients(w: k.Vec) -> Theorem:
     )
 
 
-def spread_of_gradients() -> Theorem:
-    """Return ``||L||^2 <= 2 rho tau^2 (||grad f||^2 + eps2)``."""
+def bounded_deviation() -> Theorem:
+    """Return ``||Delta||^2 <= FOURTH (S eta tau)^2 tau^2 G2``."""
+    size = S**2 * eta**2 * tau**4 * G2
+    inside = k.summed(steps(tau), i, apart)
+    each = rules.jensen(steps(tau), i, ratio(1), apart)
+    late = sum_over(rules.weight_below_one(n), k.CLIENTS, n, k.weight(n) ** 3 * odds)
+    return combine(
+        rules.jensen(k.CLIENTS, n, share(), inside),
+        (sum_over(each, k.CLIENTS, n, share()), W),
+        (near(), W * tau),
+        (in_order.drawn_drift(r), W * tau * S**2),
+        (derived.expect(RUN, now, k.constant(W**2 + W**4)), -size / 2),
+        target=k.constant(size * FOURTH) - k.norm2(Delta),
+        signs=[combine((late, size / 2))],
+    )
+
+
+def spread_of_draws() -> Theorem:
+    """Return ``||L||^2 <= tau^2 sum_n a_n^2 (1/q_n - 1) ||grad F_n(x)||^2``."""
     plain = k.summed(k.CLIENTS, n, gx * k.weight(n))
     uses: list[tuple[Theorem, Number]] = [
         (derived.expect(RUN, now, k.norm2(H)), -(tau**2)),
         (derived.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
         (rules.mean_gradient(r.x, plain), tau**2),
         (rules.mean_gradient(r.x, g), -(tau**2)),
-        (local.own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
     ]
-    target = (k.norm2(g) + k.constant(eps2)) * (2 * rho * tau**2) - k.norm2(L)
-    return combine(*uses, target=target)
+    own = k.summed(k.CLIENTS, n, k.norm2(gx) * (k.weight(n) ** 2 * odds))
+    return combine(*uses, target=own * tau**2 - k.norm2(L))
+
+
+def spread_of_gradients() -> Theorem:
+    """Return ``||L||^2 <= 2 rho tau^2 (||grad f||^2 + eps2)``."""
+    own = local.own_gradients(r, k.weight(n) ** 2 * odds)
+    return combine(spread_of_draws(), (own, tau**2))
+
+
+def bounded_spread() -> Theorem:
+    """Return ``||L||^2 <= 5 rho tau^2 G2 (1/4 + (2 + rho) (S eta tau)^2)``.
+
+    A gradient at x is that at a client's local point, and what it changed on the way.
+    """
+    here, c = of(i), 5 * rho * tau**2 * G2
+    at_point = combine(
+        derived.bounded_gradient(RUN, G2, n, now, here),
+        (derived.unbiased(RUN, n, now, here, gp), 2),
+        (xi, 1),
+    )
+    way = combine(
+        (local.both_parts(away), -1),
+        local.block_move(r, k.Side.CLIENT, here, here),
+        Visited(r).bounded_way(),
+    )
+    one = combine(
+        young(gp, -apart, Fraction(1, 4)),
+        (at_point, Fraction(5, 4)),
+        (derived.lipschitz(k.Local(n), S, r.point(here), r.x), 5),
+        (way, 5 * S**2),
+    )
+    far = (S * eta * tau) ** 2
+    return combine(
+        spread_of_draws(),
+        (r.summed(one, tau, k.weight(n) ** 2 * odds), tau),
+        (derived.expect(RUN, now, k.constant(c * far * W**2)), -1),
+        target=k.constant(c * (Fraction(1, 4) + (2 + rho) * far)) - k.norm2(L),
+    )
 
 
 def noise_size() -> Theorem:

@@ -1,7 +1,4 @@
-"""The strongly convex rate for the last iterate, tau = tau_server.
-
-For SFL-V1, and for SFL-V2 with weighted server steps in any order of the visits.
-"""
+"""The strongly convex rate for the last iterate, tau = tau_server, of SFL-V1."""
 
 from __future__ import annotations
 
@@ -115,12 +112,12 @@ def A(r: Round) -> Ratio:
 
 
 def B(r: Round) -> Ratio:
-    """Return the factor of the drift, half as large again where visits follow."""
-    return (16 if r.run.kind.visits else Fraction(32, 3)) * S**2 * G2 / mu**3
+    """Return the factor of the drift."""
+    return Fraction(32, 3) * S**2 * G2 / mu**3
 
 
 def drift(r: Round) -> Theorem:
-    """Return ``D <= eta^2 tau^3/2 G2``, for SFL-V1 a third instead."""
+    """Return ``D <= eta^2 tau^3/2 G2`` for SFL-V2, for SFL-V1 a third instead."""
     return visited_drift(r) if r.run.kind.visits else local.bounded_drift(r)
 
 

@@ -29,6 +29,7 @@ eta = ETA.at(now)
 BEST = k.vec(k.Star(k.MEAN))
 kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
+skew = mean(n, k.weight(n) ** 3 * odds**2)
 third = Fraction(1, 3)
 
 
@@ -77,7 +78,7 @@ class Weighted:
         if not self.partial:
             return ratio(Fraction(1, 2))
         if self.sharp:
-            return 1 + excess + kappa * excess / 2
+            return 1 + Fraction(3, 2) * excess + skew / 2
         more = kappa + mean(n, k.weight(n) ** 2 * odds * notation.inverse_q(n))
         return ratio(third) + more
 
@@ -209,21 +210,18 @@ def visited(a: Weighted) -> Theorem:
 def drift(a: Weighted) -> Theorem:
     """Return ``D <= cd eta^2 tau^3 G2``.
 
-    Of the third power of the drawn weight W no mean is taken: ``(kappa - W)(W - 1)^2 >=
-    0`` bounds it.
+    Where visits are drawn, ``cd = (E W + E W^3)/2`` with the drawn weight W, but for
+    ``sum_n a_n^3 (1/q_n - 1)/2``.
     """
     r = a.round
     if a.kind.visits and not a.partial:
         return in_order.bounded_drift(r)
     if a.kind.visits and a.sharp:
         W, size = mean(n, a.share), eta**2 * tau**3 / 2 * G2
-        number = k.constant(size * (kappa * (W - 1) ** 2 + 2 * W**2))
         return combine(
             in_order.drawn_drift(r),
-            (partial_visits.at_most_kappa(), size * (W - 1) ** 2),
-            (a.averaged(number), -1),
+            (a.averaged(k.constant(W + W**3)), -size),
             target=k.constant(a.cd * 2 * size) - r.drift(tau, a.share),
-            signs=[rules.square(W - 1)],
         )
     if a.kind.visits:
         client = local.block_move(r, k.Side.CLIENT, of(i), of(i))

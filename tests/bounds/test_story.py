@@ -357,6 +357,24 @@ def test_bounds_that_coincide_are_one_line_with_both_names(problem: str) -> None
     assert len(marked) == 2  # printed = repaired, and sharper
 
 
+def test_names_end_before_the_next_panel(problem: str) -> None:
+    """Names of curves do not run into the axis of the instance beside them.
+
+    The best bound gets the longest name that there is.
+    """
+    case, audit, _, beside = beside_repaired(problem, "strongly_convex")
+    best = sharpest(beside, audit)
+    assert best is not None
+    longest = replace(best, bound=replace(best.bound, version=plot.PROVED))
+    figure = plot.picture([beside, longest], {case.name: audit})
+    assert "round by round, proved is" in texts(figure)
+    figure.canvas.draw()
+    for panel, other in zip(figure.axes[::2], figure.axes[1::2], strict=True):
+        start = other.get_tightbbox().x0
+        for text in panel.texts:
+            assert text.get_window_extent().x1 < start, text.get_text()
+
+
 def test_no_title_is_cut_off(problem: str) -> None:
     """Above a stamp of four lines."""
     figure, _, _ = drawn("dachille2024/prop-1", problem)

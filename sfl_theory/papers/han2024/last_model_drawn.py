@@ -16,13 +16,13 @@ from sfl_theory.papers.han2024.setting import G2, T, f, mu
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
     GAMMA,
     RECURSION,
+    SHARP_DRIFT,
     TAU,
     UPDATES,
     Algorithm,
     Line,
     S,
     after,
-    mean_inverse,
     more,
     run,
 )
@@ -35,8 +35,7 @@ def statement() -> Says:
     """Return the bound on the last model's gap."""
     late = GAMMA + T
     draws = w.number(Fraction(8, 3)) * S * G2 * (1 + more) / (mu**2 * late)
-    far = 16 * S**2 * G2 / (mu**3 * late**2)
-    far = far * (1 + more + mean_inverse * more / 2)
+    far = 16 * S**2 * G2 / (mu**3 * late**2) * SHARP_DRIFT["3.9"]
     right: w.Terms = {
         "initial gap": (GAMMA / late) ** 4 * f.gap(RUN.x(0)),
         "participation": w.as_form(draws),
@@ -47,8 +46,9 @@ def statement() -> Says:
 
 WORDS = (
     f"{RECURSION} With $J_n=I_n/q_n$ and $W=\\sum a_nJ_n$ a round's squared move is at "
-    r"most $(\eta\tau)^2G^2\,\mathbb EW^2=(\eta\tau)^2G^2(1+\rho)$; of $W^3$ in the "
-    r"drift no mean is taken: $(\sum\frac{a_n}{q_n}-W)(W-1)^2\ge0$ bounds it."
+    r"most $(\eta\tau)^2G^2\,\mathbb EW^2=(\eta\tau)^2G^2(1+\rho)$, and its drift "
+    r"has $\frac12(\mathbb EW+\mathbb EW^3)$, $\mathbb EW^3=1+3\rho+\sum a_n^3"
+    r"(\frac1{q_n}-1)(\frac1{q_n}-2)$."
 )
 STATEMENT = statement()
 PART = Part(

@@ -1,4 +1,4 @@
-r"""Theorems 3.6 to 3.8, strongly convex: noise with the root of S/mu in place of S/mu.
+r"""Theorems 3.6 to 3.9, strongly convex: noise with the root of S/mu in place of S/mu.
 
 By descent alone noise enters the last model's gap as :math:`S\sigma^2/(\mu^2T)`, where
 instances reach :math:`\sigma^2/(\mu T)`. Distances have noise of the second order; with
@@ -14,13 +14,15 @@ from sfl_theory.claims import Claim, Kind, Says, meeting, proved, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.han2024 import printed, unbounded
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, sigma2
+from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
     TAU,
     Algorithm,
     Line,
     after,
+    inverse,
     more,
+    skew,
     times,
 )
 from sfl_theory.proofs import noisy_gap
@@ -41,7 +43,12 @@ def run(number: str) -> Run:
 
 
 def terms(
-    r: Run, late: Number, gamma: Number, far: Number, draws: Number | None = None
+    r: Run,
+    late: Number,
+    gamma: Number,
+    far: Number,
+    samples: Number = unbounded.s_a2,
+    draws: Number | None = None,
 ) -> w.Terms:
     """Return a right side.
 
@@ -50,14 +57,14 @@ def terms(
         late: ``gamma + T``.
         gamma: the offset of the rates.
         far: the mean squared way of the local points, over 1/2 of the squared move's.
-        draws: what they add to the noise.
+        samples: what they add to the noise, times tau.
+        draws: the same of draws, over G^2.
 
     Returns:
         Its terms.
     """
     noise = (w.number(Fraction(5, 2)) * z - 1 + 36 * z**3 / late) / (mu * late)
     drift = (z * (17 * z**2 + 5) + 150 * z**5 / late) / (mu * late**2)
-    samples = w.over_clients(n, a() ** 2 * sigma2())
     first = w.number(Fraction(3, 2)) * z * (gamma / late) ** 7
     right: dict[str, w.Side] = {
         "initial gap": first * f.gap(r.x(0)),
@@ -71,12 +78,17 @@ def terms(
 def statement(number: str) -> Says:
     """Return the bound on the last model's gap."""
     r, drawn = run(number), printed.partial(number)
-    far = G2
-    if not printed.shared(number):
+    far, samples, draws = G2, unbounded.s_a2, more if drawn else None
+    if number == "3.9":
+        far = 2 + 7 * more + 3 * more**2 + 4 * skew
+        far = far + w.over_clients(n, a() ** 4 * (inverse - 1) ** 3)
+        far = G2 * (far + w.number(Fraction(80, 7)) * more * (2 + more))
+        samples, draws = unbounded.drawn, w.number(Fraction(5, 4)) * more
+    elif not printed.shared(number):
         far = G2 / 3 * (1 - 1 / TAU) * (2 - 1 / TAU)
     return says(
         f.gap(r.x(T)),
-        terms(r, GAMMA + T, GAMMA, far, more if drawn else None),
+        terms(r, GAMMA + T, GAMMA, far, samples, draws),
         s.assumption_31(S),
         *s.assumption_32(r),
         s.assumption_33(r),
@@ -117,6 +129,15 @@ WORDS = (
 )
 
 
+DRAWN = (
+    r" The draws decide on the local points: a round's move is its mean given $x^t$ "
+    r"and three parts that have the mean 0 given $x^t$: what draws make of the "
+    r"gradients at $x^t$ (where $\|a\|^2\le\frac54\|b\|^2+5\|a-b\|^2$ leads to a local "
+    r"point), noise, and what both make of the way: at most $\frac12\mathbb E(W^2+W^4)"
+    r"(S\eta\tau)^2(\eta\tau)^2G^2$, $W=\sum_na_nI_n/q_n$."
+)
+
+
 def line(number: str) -> Line:
     """Return the proved statement of a theorem."""
     one = Algorithm(number)
@@ -128,7 +149,7 @@ def line(number: str) -> Line:
         proved(
             what,
             lambda: after(noisy_gap.gaps(analysed)),
-            WORDS,
+            WORDS + (DRAWN if number == "3.9" else ""),
             f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$, "
             r"$\gamma=8S/\mu-1$"
             + ("; updates aggregated" if printed.partial(number) else ""),
@@ -151,18 +172,21 @@ FREE_LINE = Line(
         model=meeting(FREE_STATEMENT, y=1),
     ),
 )
-LINES = {number: line(number) for number in ("3.6", "3.7", "3.8")}
+LINES = {number: line(number) for number in printed.NUMBERS}
 
 
 def claim(number: str) -> Claim:
     """Return the claim beside the paper's."""
-    shared = printed.shared(number)
+    scope = (
+        "for weighted server steps" if printed.shared(number) else "for equal periods"
+    )
+    drawn = ", updates aggregated" if number == "3.9" else ""
     return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex/root-noise",
         "not in the paper",
         "The gap of the last model: noise with the root of S/mu in place of S/mu.",
         LINES[number].part,
-        scope="for weighted server steps" if shared else "for equal periods",
+        scope=scope + drawn,
     )
 
 

@@ -29,7 +29,11 @@ from sfl_theory.kernel.terms import MEAN
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
-from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
+from sfl_theory.papers.han2024.strongly_convex_repairs import (
+    SHARP_DRIFT,
+    Algorithm,
+    Line,
+)
 from sfl_theory.proofs import derived, sharp_draws, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
@@ -228,7 +232,7 @@ def non_convex(one: Algorithm) -> Says:
 def at_every_rate(one: Algorithm) -> Says:
     """Return the weighted mean of the squared gradients under Assumption 3.3."""
     r, G2 = any_rate(one), s.G2
-    late = 1 + rho + kappa * rho / 2
+    late = SHARP_DRIFT["3.9"]
     right: w.Terms = {
         "initial gap": 2 / (tau * T) * f.gap(r.x(0)),
         "gradient noise": (1 + rho) * s.S * tau * G2 / T * powers(2),
@@ -388,8 +392,9 @@ EVERY_RATE = Bound(
     r"$-\langle\nabla f,\cdot\rangle$ by polarisation with the mean of the deviation "
     r"given x. Given the draws, Jensen with the weights $a_nJ_n$ bounds the squared "
     r"move by $W^2\tau^2G^2$, $W=\sum_na_nJ_n$, "
-    r"$\mathbb EW^2=1+\rho$. The drift is at most $W^3+W(1-W)^2$ times "
-    r"$\alpha^2\tau G^2$, bounded by $(\kappa-W)(W-1)^2\ge0$.",
+    r"$\mathbb EW^2=1+\rho$. The drift is at most $\frac12(W+W^3)$ times "
+    r"$\alpha^2\tau G^2$, $\mathbb EW^3=1+3\rho+\sum_na_n^3(\frac1{q_n}-1)"
+    r"(\frac1{q_n}-2)$.",
 )
 
 

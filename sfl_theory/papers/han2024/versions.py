@@ -228,9 +228,9 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
         )
         found[name] = bound, of(*lines)
     usual = found["last_model"][0]
-    own_root = number in root_noise.LINES
-    line = root_noise.LINES[number if own_root else "3.7"]
-    found["root_noise"] = rooted(usual if own_root else everyone(usual), line), of(line)
+    line = root_noise.LINES["3.7" if number == "3.9" else number]
+    rooted_ = rooted(everyone(usual) if number == "3.9" else usual, line)
+    found["root_noise"] = rooted_, of(line)
     if number == "3.6":
         line = root_noise.FREE_LINE
         rule = falling(line.algorithm, definitions={gamma: 32 * S / mu})
@@ -242,6 +242,8 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
         (line,) = strong.LAST_MODEL["3.7"].values()
         whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
         found["full_participation"] = everyone(whole), of(line)
+        line = root_noise.LINES[number]
+        found["root_noise_drawn"] = rooted(usual, line), of(line)
     if printed.shared(number):
         found |= visited(found["last_model"][0])
     return found

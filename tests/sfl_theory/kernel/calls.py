@@ -51,7 +51,7 @@ from sfl_theory.proofs.notation import (
     steps,
 )
 
-n, m = Client("n"), Client("m")
+n, m, third = Client("n"), Client("m"), Client("l")
 t, i, j, d = nat("t"), nat("i"), nat("j"), nat("d")
 now, tau, S, mu = of(t), count("tau"), positive("S"), nonnegative("mu")
 eps2, G2, c = nonnegative("eps2"), nonnegative("G2"), positive("c")
@@ -418,8 +418,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("drawn", run, n, now, form)
             add("drawn", run, n, now, form * draw(run, m, now))
         for form in apart_from_draws(run):
-            add("expect", run, n, now, form)
-            add("expect_both", run, n, m, now, form)
+            add("expect", run, n, now, form, ())
+            add("expect", run, n, now, form, (m,))
+        for form in of_three_clients(run):
+            add("expect", run, n, now, form, (m, third))
         u = summed(
             CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now)
         )
@@ -547,9 +549,7 @@ def apart_from_draws(run: Split) -> list[k.Lin]:
         norm2(gx - gf),
         inner(gx, gm) * (weight(m) * per_client("w", n)),
         value_of(Local(m), iterate(run, now)) * S + constant(weight(n)),
-        summed(
-            CLIENTS, k.Client("l"), norm2(gradient(Local(k.Client("l")), x_of(run)))
-        ),
+        summed(CLIENTS, third, norm2(gradient(Local(third), x_of(run)))),
         inner(gm, expected(run, now, ahead - gx * draw(run, n, now))),
     ]
     if run.kind is Kind.V1:
@@ -559,12 +559,19 @@ def apart_from_draws(run: Split) -> list[k.Lin]:
     return out
 
 
+def of_three_clients(run: Split) -> list[k.Lin]:
+    """Return forms of three clients that do not depend on the draws of round t."""
+    one, other = (gradient(Local(v), iterate(run, now)) for v in (m, third))
+    weights = weight(n) * weight(m) ** 2 * weight(third)
+    return [constant(weights), inner(one, other) * weight(third)]
+
+
 def x_of(run: Split) -> k.Vec:
     return iterate(run, now)
 
 
 def beside_the_draws(run: Split) -> list[k.Lin]:
-    """Return what `expect` and `expect_both` have to refuse."""
+    """Return what `expect` has to refuse."""
     J, K, a = draw(run, n, now), draw(run, m, now), weight(n)
     g = gradient(Local(n), iterate(run, now))
     some, V = summed(CLIENTS, n, g * J), clients_number(a * J)
@@ -585,7 +592,7 @@ def beside_the_draws(run: Split) -> list[k.Lin]:
         norm2(some),
         norm2(gradient(MEAN, iterate(run, now) * J)),
         inner(g, expected(run, now + 1, ahead)),
-        summed(CLIENTS, k.Client("l"), norm2(ahead)),
+        summed(CLIENTS, third, norm2(ahead)),
         norm2(iterate(V1, now)),
         norm2(local_point(run, m, now + 1, ZERO)),
         summed(steps(tau), t, constant(draw(run, n, of(t)))),
@@ -755,10 +762,11 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         J = draw(run, n, now)
         add("unbiased", run, n, now, of(i), later_of(run) * J)
         for form in beside_the_draws(run):
-            add("expect", run, n, now, form)
-            add("expect_both", run, n, m, now, form)
-        add("expect_both", run, n, n, now, constant(ONE))
-        add("expect_both", run, n, n, now, value_of(MEAN, iterate(run, now)))
+            for others in ((), (m,), (m, third)):
+                add("expect", run, n, now, form, others)
+        for others in ((n,), (m, n), (m, m)):
+            add("expect", run, n, now, constant(ONE), others)
+            add("expect", run, n, now, value_of(MEAN, iterate(run, now)), others)
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
             add("tower", run, now, iterate(run, now + 1), w)
         add("tower", run, now, x, iterate(run, now) * J)
@@ -775,7 +783,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             iterate(run, now + 1),
             *([] if run.kind is Kind.V1 else [local_point(run, m, now, of(i))]),
         ):
-            add("unbiased_across", run, n, now, of(i), k.Client("l"), u)
+            add("unbiased_across", run, n, now, of(i), third, u)
         own = local_point(run, n, now, of(i) + 1)
         add("unbiased_across", run, n, now, of(i), m, own)
         add("unbiased_across", run, n, of_m, of(i), m, local_point(run, m, ZERO, ZERO))
@@ -791,7 +799,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             noise(run, m, now, of(j) + 1),
             noise(run, n, now, of(i)),
             local_point(run, n, now, of(i) + 1),
-            local_point(run, k.Client("l"), now, of(j)),
+            local_point(run, third, now, of(j)),
             iterate(run, now + 1),
             summed(steps(of(j) + 2), d, noise(run, m, now, of(d))),
             summed(CLIENTS, m, noise(run, m, now, of(j))),
@@ -823,7 +831,7 @@ def averaged_times(
     R: ModuleType, run: Split, J: k.Ratio, summing: bool = False
 ) -> object:
     """Multiply E[J e] = E e by J once more."""
-    mean = R.expect(run, n, now, norm2(gradient(Local(n), iterate(run, now))))
+    mean = R.expect(run, n, now, norm2(gradient(Local(n), iterate(run, now))), ())
     if summing:
         return R.sum_over(mean, CLIENTS, n, J, ())
     return R.combine(((mean, J),), (), None, ())
@@ -837,7 +845,7 @@ def tower_times(R: ModuleType, run: Split, J: k.Ratio) -> object:
 
 def averaged_sign(R: ModuleType, run: Split, J: k.Ratio) -> object:
     """Take J - 1, which is 0 on average, for a sign."""
-    mean = R.expect(run, n, now, constant(ONE))
+    mean = R.expect(run, n, now, constant(ONE), ())
     return R.combine((), ((iterate(run, now + 1), J - 1),), None, (mean,))
 
 

@@ -459,7 +459,7 @@ def _() -> None:
 
 @attack("own: a draw against the model that it made")
 def _() -> None:
-    R.expect(PARTIAL, n, now, inner(x, iterate(PARTIAL, now + 1)))
+    R.expect(PARTIAL, n, now, inner(x, iterate(PARTIAL, now + 1)), ())
 
 
 @attack("own: a draw of a run in which everybody takes part")
@@ -477,7 +477,7 @@ FIXED = gradient(MEAN, iterate(PARTIAL, now))
 
 def mean_one(run: k.Split = PARTIAL, t0: Ratio = now) -> R.Theorem:
     """J - 1 = 0 on average."""
-    return R.expect(run, n, t0, ONE_FORM)
+    return R.expect(run, n, t0, ONE_FORM, ())
 
 
 @attack("draws: E J = 1 times J, so 1/q = 1")
@@ -544,37 +544,50 @@ def _() -> None:
 
 @attack("draws: J_n J_m has mean 1, also for m = n")
 def _() -> None:
-    R.expect(PARTIAL, n, now, constant(K))
+    R.expect(PARTIAL, n, now, constant(K), ())
 
 
 @attack("draws: two rounds that may be one")
 def _() -> None:
-    R.expect(PARTIAL, n, now, constant(k.draw(PARTIAL, n, of(j))))
+    R.expect(PARTIAL, n, now, constant(k.draw(PARTIAL, n, of(j))), ())
 
 
 @attack("draws: one client's draw beside the sum of all")
 def _() -> None:
-    R.expect(PARTIAL, m, now, inner(summed(CLIENTS, n, AT_X * J), FIXED))
+    R.expect(PARTIAL, m, now, inner(summed(CLIENTS, n, AT_X * J), FIXED), ())
 
 
 @attack("draws: two draws of one client, as if of two")
 def _() -> None:
-    R.expect_both(PARTIAL, n, n, now, ONE_FORM)
+    R.expect(PARTIAL, n, now, ONE_FORM, (n,))
 
 
 @attack("draws: two draws beside a third one")
 def _() -> None:
-    R.expect_both(PARTIAL, n, m, now, constant(J))
+    R.expect(PARTIAL, n, now, constant(J), (m,))
 
 
 @attack("draws: two draws beside what they made")
 def _() -> None:
-    R.expect_both(PARTIAL, n, m, now, norm2(iterate(PARTIAL, now + 1)))
+    R.expect(PARTIAL, n, now, norm2(iterate(PARTIAL, now + 1)), (m,))
+
+
+@attack("draws: three draws, of which two are of one client")
+def _() -> None:
+    R.expect(PARTIAL, n, now, ONE_FORM, (m, m))
+
+
+@attack("draws: runs of which one is honest, for every client")
+def _() -> None:
+    own = k.symbol(k.PerClient(k.ClientFamily("eta", Sort.POSITIVE), m))
+    pace = k.Pace(tau.poly(), k.Rate(own))
+    run = k.Split(PARTIAL.kind, PARTIAL.participants, pace, pace)
+    R.expect(run, n, now, ONE_FORM, (m,))
 
 
 @attack("draws: points of the next round do not know who takes part")
 def _() -> None:
-    R.expect(PARTIAL, n, now, norm2(local_point(PARTIAL, m, now + 1, ZERO)))
+    R.expect(PARTIAL, n, now, norm2(local_point(PARTIAL, m, now + 1, ZERO)), ())
 
 
 @attack("draws: 1/q J = J^2 under no run with draws")
@@ -585,22 +598,22 @@ def _() -> None:
 @attack("draws: a sum inside a sum of draws")
 def _() -> None:
     inside = summed(CLIENTS, n, AT_X * J)
-    R.expect_both(PARTIAL, n, m, now, inner(inside, FIXED))
+    R.expect(PARTIAL, n, now, inner(inside, FIXED), (m,))
 
 
 @attack("draws: the mean of 1/(1 + J)")
 def _() -> None:
-    R.expect(PARTIAL, n, now, constant(1 / (1 + J)))
+    R.expect(PARTIAL, n, now, constant(1 / (1 + J)), ())
 
 
 @attack("draws: a draw inside a function")
 def _() -> None:
-    R.expect(PARTIAL, n, now, value_of(MEAN, iterate(PARTIAL, now) * J))
+    R.expect(PARTIAL, n, now, value_of(MEAN, iterate(PARTIAL, now) * J), ())
 
 
 @attack("draws: a point that may know the draws")
 def _() -> None:
-    R.expect(PARTIAL, n, now, norm2(x))
+    R.expect(PARTIAL, n, now, norm2(x), ())
 
 
 @attack("draws: what knows them comes in later through a point")
@@ -611,29 +624,29 @@ def _() -> None:
 @attack("draws: SFL-V2's local points do not know who takes part")
 def _() -> None:
     p = local_point(DRAWN, n, now, of(i))
-    R.expect(DRAWN, n, now, norm2(gradient(Local(n), p)))
+    R.expect(DRAWN, n, now, norm2(gradient(Local(n), p)), ())
 
 
 @attack("draws: SFL-V2's noise does not know who takes part")
 def _() -> None:
     xi = noise(DRAWN, n, now, of(i))
-    R.expect(DRAWN, m, now, norm2(xi))
+    R.expect(DRAWN, m, now, norm2(xi), ())
 
 
 @attack("draws: MiniBatch's local points do not know who takes part")
 def _() -> None:
     p = local_point(DRAWN_BATCH, n, now, of(i))
-    R.expect(DRAWN_BATCH, m, now, norm2(p))
+    R.expect(DRAWN_BATCH, m, now, norm2(p), ())
 
 
 @attack("draws: another run does not know who takes part")
 def _() -> None:
-    R.expect(PARTIAL, n, now, norm2(iterate(AVERAGED, now)))
+    R.expect(PARTIAL, n, now, norm2(iterate(AVERAGED, now)), ())
 
 
 @attack("draws: another run's draws have the same mean")
 def _() -> None:
-    R.expect(PARTIAL, n, now, constant(k.draw(AVERAGED, n, now)))
+    R.expect(PARTIAL, n, now, constant(k.draw(AVERAGED, n, now)), ())
 
 
 @attack("draws: the average without the hypothesis")
@@ -646,7 +659,7 @@ def _() -> None:
 
 @attack("draws: the average under the hypothesis on another run")
 def _() -> None:
-    mean = R.expect(PARTIAL, n, now, norm2(FIXED))
+    mean = R.expect(PARTIAL, n, now, norm2(FIXED), ())
     kept = combine((mean, 0), (FIXED, 1))
     claimed(kept, NOTHING, kept.form, h.Participation(AVERAGED))
 
@@ -765,7 +778,7 @@ def _() -> None:
 @attack("tower: a conditional expectation of a later round beside the draws")
 def _() -> None:
     later = k.expected(PARTIAL, now + 1, FIXED * J)
-    R.expect(PARTIAL, n, now, inner(later, FIXED))
+    R.expect(PARTIAL, n, now, inner(later, FIXED), ())
 
 
 @attack("draws: a claim that mentions a draw")

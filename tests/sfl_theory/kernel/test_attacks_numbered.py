@@ -125,14 +125,15 @@ def test_draws_of_two_numbers_may_be_one_draw() -> None:
     V = mean(n, weight(n) * k.draw(PARTIAL, n, now))
     for number in (J * K, K, V, k.draw(PARTIAL, n, now)):
         with pytest.raises(Rejected):
-            R.expect(PARTIAL, n, now, constant(number))
-    own = R.expect(PARTIAL, n, now, constant(S))
+            R.expect(PARTIAL, n, now, constant(number), ())
+    own = R.expect(PARTIAL, n, now, constant(S), ())
     unbroken(R.instantiate(own, ((n, FIRST),), ()))
-    pair = R.expect_both(
-        PARTIAL, n, m, now, k.value_of(k.Local(m), k.iterate(PARTIAL, now))
-    )
+    of_m = k.value_of(k.Local(m), k.iterate(PARTIAL, now))
+    pair = R.expect(PARTIAL, n, now, of_m, (m,))
+    three = R.expect(PARTIAL, n, now, constant(weight(m)), (m, k.Client("l")))
     for client in (FIRST, SECOND, k.Numbered(7)):
-        unbroken(R.instantiate(pair, ((n, client),), ()))
+        for one in (pair, three):
+            unbroken(R.instantiate(one, ((n, client),), ()))
 
 
 def test_a_model_gives_no_client_two_minimisers() -> None:

@@ -396,8 +396,8 @@ MUTANTS = [
         "k.natural(t), lambda *_: False, {})",
         "k.natural(t), lambda *_: True, {})",
     ),
-    ("expect", " - form, h.Participation(run))", " - form)"),
-    ("expect", "    _undrawn(run, t, form)\n    return", "    return"),
+    ("expect", "zero(form, h.Participation(run))", "zero(form)"),
+    ("expect", "    _undrawn(run, t, form)\n    every", "    every"),
     (
         "expect",
         "    fits = k.CHANCE not in form.free and _determined(form",
@@ -411,12 +411,20 @@ MUTANTS = [
     ("expect", "k.Kind.V1 and same", "k.Kind.V1 or same"),
     ("expect", "return run.kind is k.Kind.V1 and same", "return same"),
     ("expect", "same = (t - _at_most", "same = (t + 1 - _at_most"),
-    ("expect_both", " - own, h.Participation(run))", " - own)"),
-    ("expect_both", "    _undrawn(run, t, form)\n    require", "    require"),
-    ("expect_both", '    require(n is not m, "%s is bound", m)\n', ""),
-    ("expect_both", "{m: n}) * k.symbol(k.Odds(n))", "{m: n})"),
-    ("expect_both", "k.lin_at(form, {m: n}) * k.symbol", "form * k.symbol"),
-    ("expect_both", "* k.draw(run, m, t) - 1)", "* k.draw(run, m, t))"),
+    ("expect", "len({*every}) == len(every) and ", ""),
+    ("expect", "start=ratio(1)) - 1)", "start=ratio(1)))"),
+    ("expect", " - Lin({}).plus(equal)", ""),
+    (
+        "expect",
+        "for m in every[:at])\n        form",
+        "for m in every[:1])\n        form",
+    ),
+    (
+        "expect",
+        "for m in every[:at])\n        form",
+        "for m in others[:at])\n        form",
+    ),
+    ("expect", "in range(len(others), 0, -1)", "in range(1, len(every))"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Theorems 3.6 to 3.8 with noise: searched for violations, coded from the algorithm.
+"""Theorems 3.6 to 3.9 with noise: searched for violations, coded from the algorithm.
 
 Members are quadratics in a plane, a coordinate for each block, with noise and drawn
 clients, or visited one after the other: second moments follow exactly. G^2 is the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from math import sqrt
 
 import numpy as np
@@ -27,6 +28,7 @@ BOUNDS = {
     number: theorem(number).case("strongly_convex").bound("root_noise")
     for number in ("3.6", "3.7", "3.8")
 }
+BOUNDS["3.9"] = theorem("3.9").case("strongly_convex").bound("root_noise_drawn")
 BOUNDS["free"] = theorem("3.6").case("strongly_convex").bound("root_noise_unbounded")
 Array = NDArray[np.float64]
 
@@ -105,32 +107,47 @@ class Member:
             M = new
         return np.array(gaps), G2
 
-    def visited(self, rounds: int) -> tuple[Array, float]:
-        """Return the same for SFL-V2, server steps weighted by a_n.
+    def visited(self, rounds: int, order: list[int]) -> tuple[Array, float]:
+        """Return the same for SFL-V2, server steps weighted by a_n, visits in an order.
 
-        The state is 1, the clients' blocks and the server's; clients one by one.
+        Given who is drawn a round maps 1, the client's block and the server's linearly;
+        G^2 is the largest second moment given who is.
         """
         N, H = len(self.a), np.einsum("n,nij->ij", self.a, self.H)
         force = self.b - self.H @ np.linalg.solve(H, self.a @ self.b)
-        ones = np.array([1.0, *[self.start[0]] * N, self.start[1]])
-        M, gaps, G2 = np.outer(ones, ones), [], 0.0
-        mean = np.eye(N + 2)
-        mean[1:-1, 1:-1] = self.a
+        M = np.outer(*2 * [np.array([1.0, *self.start])])
+        gaps, G2 = [], 0.0
+        drawn = [
+            (np.prod(np.where(who, self.q, 1 - self.q)), np.array(who) / self.q)
+            for who in product((0, 1), repeat=N)
+        ]
         for t in range(rounds + 1):
-            at = np.ix_([1, -1], [1, -1])
-            gaps.append(float(np.sum(H * M[at])) / 2)
-            eta = 4 / (self.tau * (8 * self.S - 1 + t))
-            for n in np.repeat(np.arange(N), self.tau):
-                own = np.zeros((2, N + 2))
-                own[:, 0], own[:, n + 1] = -force[n], self.H[n, :, 0]
-                own[:, -1] = self.H[n, :, 1]
-                G2 = max(G2, float(np.trace(own @ M @ own.T)) + self.noise[n])
-                rates = eta * np.array([1.0, self.a[n]])
-                step = np.eye(N + 2)
-                step[[n + 1, -1]] -= rates[:, None] * own
-                M = step @ M @ step.T
-                M[[n + 1, -1], [n + 1, -1]] += rates**2 * self.noise[n] / 2
-            M = mean @ M @ mean.T
+            gaps.append(float(np.sum(H * M[1:, 1:])) / 2)
+            eta, new = 4 / (self.tau * (8 * self.S - 1 + t)), np.zeros((3, 3))
+            for chance, J in drawn:
+                if not chance:
+                    continue
+                kept, added = np.zeros((N + 2, 3)), np.zeros((N + 2, N + 2))
+                kept[0, 0] = kept[-1, 2] = 1
+                kept[1:-1, 1] = 1
+                for n in order:
+                    own = np.zeros((2, N + 2))
+                    own[:, 0], own[:, n + 1] = -force[n], self.H[n, :, 0]
+                    own[:, -1] = self.H[n, :, 1]
+                    here = kept @ M @ kept.T + added
+                    G2 = max(G2, float(np.trace(own @ here @ own.T)) + self.noise[n])
+                    rates = eta * np.array([1.0, self.a[n] * J[n]])
+                    step = np.eye(N + 2)
+                    step[[n + 1, -1]] -= rates[:, None] * own
+                    kept, added = step @ kept, step @ added @ step.T
+                    added[[n + 1, -1], [n + 1, -1]] += rates**2 * self.noise[n] / 2
+                ends = np.zeros((3, N + 2))
+                ends[0, 0] = ends[2, -1] = 1
+                ends[1, 1:-1] = self.a * J
+                whole = ends @ kept
+                whole[1, 1] += 1 - self.a @ J
+                new += chance * (whole @ M @ whole.T + ends @ added @ ends.T)
+            M = new
         return np.array(gaps), G2
 
     def constants(self, gap: float, G2: float) -> Constants:
@@ -149,24 +166,43 @@ def runs(number: str) -> list[tuple[Array, Constants]]:
     found = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        member = Member.drawn(rng, number == "3.8")
+        member = Member.drawn(rng, number in ("3.8", "3.9"))
         long, offset = int(rng.choice([3, 30, 150])), 8 * member.S - 1
         if number == "free":
             member, offset = (
                 replace(member, H=member.H[:1] + 0 * member.H),
                 32 * member.S,
             )
-        if number == "3.7":
-            gaps, G2 = member.visited(long)
+        order = [*np.repeat(np.arange(len(member.a)), member.tau)]
+        if number == "3.9":
+            long, order = min(long, 30), [*rng.permutation(order)]
+        if number in ("3.7", "3.9"):
+            gaps, G2 = member.visited(long, order)
         else:
             gaps, G2 = member.run(long, offset)
         found.append((gaps, member.constants(gaps[0], G2)))
     if number == "free":
         return found
+    if number == "3.9":
+        return found + late_runs()
     for S, tau in ((4.0, 10), (10.0, 2)):
         rates = 4 / (tau * (8 * S - 1 + np.arange(1000.0)))
         apart = Pulled(S, 1.0, 0.5, 0.0, tau, rates, tau * (number == "3.7"))
         found.append((apart.gaps * apart.scale(Constants(G2=1)), plain(S, tau)))
+    return found
+
+
+def late_runs() -> list[tuple[Array, Constants]]:
+    """Return long runs of two drawn parabolas, of noise alone and of draws alone."""
+    found = []
+    for noise, force, q, rounds in ((1.0, 0.0, 0.99, 400), (0.0, 1.0, 0.7, 1500)):
+        both, forces = np.stack([np.eye(2)] * 2), np.array([[force], [-force]])
+        two = np.ones(2)
+        member = Member(
+            both, forces * two, noise * two, two / 2, q * two, 1, np.zeros(2)
+        )
+        gaps, G2 = member.visited(rounds, [0, 1])
+        found.append((gaps, member.constants(gaps[0], G2)))
     return found
 
 
@@ -214,6 +250,8 @@ def test_no_run_of_the_search_exceeds_it(number: str) -> None:
         ("3.8", "initial gap", 0.1),
         ("3.8", "gradient noise", 0.1),
         ("3.8", "participation", 0.01),
+        ("3.9", "gradient noise", 0.1),
+        ("3.9", "participation", 0.01),
     ],
 )
 def test_the_search_finds_what_is_too_small(
@@ -233,6 +271,11 @@ def by_hand(number: str, c: Constants, T: int) -> float:
     z, s, R = sqrt(kappa), g + T, (1 - 1 / c.tau) * (2 - 1 / c.tau) * c.G2
     R = {"3.7": 3 * c.G2, "free": 3.75 * c.sigma2 / c.tau + 2.5 * c.eps2}.get(number, R)
     samples = c.sigma2 / (2 * c.tau) + c.G2 / 2 * (1 / c.participation - 1)
+    if number == "3.9":
+        r = 1 / c.participation - 1
+        rho, moments = r / 2, 2 + 7 / 2 * r + 3 / 4 * r**2 + r**2 + r**3 / 8
+        samples = c.sigma2 / (2 * c.tau) * (1 + r) + 5 / 4 * rho * c.G2
+        R = 3 * (moments + 80 / 7 * rho * (2 + rho)) * c.G2
     return (
         1.5 * z * (g / s) ** 7 * c.initial_gap
         + (2.5 * z - 1 + 36 * z**3 / s) * samples / (c.mu * s)
@@ -246,7 +289,7 @@ def test_its_values_are_those_typed_by_hand(number: str) -> None:
         S=3, mu=0.5, sigma2=2, G2=7, weights=(0.5, 0.5), tau=3, tau_server=3,
         participation=1, initial_gap=5, eps2=3,
     )  # fmt: skip
-    if number == "3.8":
+    if number in ("3.8", "3.9"):
         known = known.with_values(participation=0.25)
     weighted = Algorithm(weighted_server=True)
     found = BOUNDS[number].evaluate(known, [1, 17, 10**4], algorithm=weighted)
