@@ -165,12 +165,17 @@ class Sum(Built, Generic[K, V]):
 
     def plus(self, others: Iterable[Self]) -> Self:
         """Return this sum and others, all of them added up."""
-        out: dict[K, list[V]] = {}
-        for one in (self, *others):
-            require(type(one) is type(self), "things of two kinds cannot be added")
+        parts, out = (self, *others), dict[K, list[V]]()
+        one_kind = {*map(type, parts)} == {type(self)}
+        require(one_kind, "things of two kinds cannot be added")
+        kept = [one for one in parts if one.coefficients]
+        if len(kept) < 2:
+            return kept[0] if kept else type(self)({})
+        for one in kept:
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
-        return type(self)({key: self.total(found) for key, found in out.items()})
+        items, total = out.items(), self.total
+        return type(self)({key: total(c) if c[1:] else c[0] for key, c in items})
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -193,15 +198,14 @@ class Poly(Sum[Monomial, Exact]):
     """A polynomial with rational coefficients, whole ones as integers."""
 
     def __init__(self, coefficients: Mapping[Monomial, Exact]) -> None:
-        self.coefficients = {
-            key: c.numerator if c.denominator == 1 else c
-            for key, c in coefficients.items()
-            if c
-        }
-        require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
-        for c in self.coefficients.values():
-            if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
-                require(False, "a coefficient exceeds %s bits", MAX_BITS)
+        self.coefficients = own = dict[Monomial, Exact]()
+        for key, c in coefficients.items():
+            if c:
+                top, below = c.numerator, c.denominator
+                if top.bit_length() + below.bit_length() > MAX_BITS:
+                    require(False, "a coefficient exceeds %s bits", MAX_BITS)
+                own[key] = top if below == 1 else c
+        require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
     def constant(value: Exact) -> Poly:
@@ -217,10 +221,11 @@ class Poly(Sum[Monomial, Exact]):
         return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
 
     def __mul__(self, other: Poly) -> Poly:
-        one, more = sorted((self, other), key=lambda poly: len(poly.coefficients))
+        swap = len(self.coefficients) > len(other.coefficients)
+        one, more = (other, self) if swap else (self, other)
         size, items = len(one.coefficients), more.coefficients.items()
-        if size == 1:
-            ((a, c),) = one.coefficients.items()
+        if size < 2:
+            ((a, c),) = one.coefficients.items() or (((), 0),)
             unit = a == () and c == 1
             return more if unit else Poly({_times(a, b): c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
@@ -246,6 +251,14 @@ class Poly(Sum[Monomial, Exact]):
         """Return coefficient and powers of each term."""
         return self._products
 
+    def renamed(self, by: Mapping[Symbol, Symbol]) -> Poly:
+        """Return this polynomial with other symbols for some, which stay different."""
+        to = {s.serial: one.serial for s, one in by.items()}
+        require(len({*to.values()}) == len(to), "two symbols would become one")
+        new = [[(to[s], p) for s, p in key] for key in self.coefficients]
+        keys = [tuple(sorted(key, reverse=True)) for key in new]
+        return Poly(dict(zip(keys, self.coefficients.values(), strict=True)))
+
     def grouped(self, by: Iterable[Symbol]) -> list[tuple[dict[Symbol, int], Poly]]:
         """Return products of powers of some symbols, and what multiplies each."""
         own, out = {s.serial: s for s in by}, dict[Monomial, dict[Monomial, Exact]]()
@@ -260,18 +273,14 @@ class Poly(Sum[Monomial, Exact]):
         """The symbols that occur."""
         return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
 
-    def exchanged(self, by: Mapping[Symbol, Poly]) -> Poly:
-        """Return this polynomial with polynomials for some symbols."""
-        return ZERO.plus(
-            prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
-            for own, rest in self.grouped(by)
-        )
-
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact (by Gauss in integers)."""
-        seen = {s for key in self.coefficients for s, _ in key}
-        if self and any(s not in seen for key in divisor.coefficients for s, _ in key):
-            return None
+        if not self:
+            return self
+        for end in (max, min):  # of a product they are the products of the ends
+            powers = dict(end(self.coefficients))
+            if any(powers.get(s, 0) < p for s, p in end(divisor.coefficients)):
+                return None
         ((rest, scale), (by, factor)), guard, opened = _packed(self, divisor)
         size, (*others, lead) = gcd(*by.values()), sorted(by)
         quotient, left = dict[int, int](), sorted(rest)
@@ -295,8 +304,12 @@ class Poly(Sum[Monomial, Exact]):
 
     def shifted(self) -> Poly:
         """Return 1 + v for every count v: the result's v is a natural number."""
-        counts = [s for s in self.parts if s.sort is Sort.COUNT]
-        return self.exchanged({s: Poly.product(1, {s: 1}) + ONE for s in counts})
+        counts = (s for s in self.parts if s.sort is Sort.COUNT)
+        by = {s: Poly.product(1, {s: 1}) + ONE for s in counts}
+        return ZERO.plus(
+            prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
+            for own, rest in self.grouped(by)
+        )
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
@@ -341,9 +354,10 @@ class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
     def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
-        self.numerator = numerator
-        low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
-        self.denominator = tuple(low)
+        low: Any = tuple(denominator)
+        if low[1:]:
+            low = sorted(low, key=lambda f: sorted(f[0].coefficients.items()))
+        self.numerator, self.denominator = numerator, tuple(low)
 
     def __hash__(self) -> int:
         return hash((self.numerator, self.denominator))
@@ -445,7 +459,7 @@ def ratio(value: Number | Poly) -> Ratio:
 
 def added(parts: Iterable[Ratio]) -> Ratio:
     """Return a sum over the common denominator, reduced once."""
-    kept, common = [one for one in parts if one], dict[Poly, int]()
+    kept, common = [one for one in parts if one.numerator], dict[Poly, int]()
     if len(kept) < 2:
         return kept[0] if kept else ratio(0)
     tops: dict[tuple[tuple[Poly, int], ...], list[Poly]] = {}

@@ -459,8 +459,7 @@ def renamed(term: Any, old: Variable, new: Variable) -> Any:
     if not isinstance(term, Built) or old not in term.free:
         return term
     if isinstance(term, Poly):
-        pairs = ((s, renamed(s, old, new)) for s in term.parts if old in s.free)
-        return term.exchanged({s: Poly.product(1, {one: 1}) for s, one in pairs})
+        return term.renamed({s: renamed(s, old, new) for s in term.parts})
     if isinstance(term, Ratio):
         below = [(renamed(f, old, new), power) for f, power in term.denominator]
         return Ratio(renamed(term.numerator, old, new), below)

@@ -32,13 +32,12 @@ _AFFINE = k.WeightedSum | k.Inner | k.Value | k.Gradient | k.Star | k.Part | k.I
 
 def plus(*parts: Interval) -> Interval:
     """Return a sum of intervals."""
-    low, high = zip(*parts, strict=True)
-    return sum(low), sum(high)
+    return sum([low for low, _ in parts]), sum([high for _, high in parts])
 
 
 def times(a: Interval, b: Interval) -> Interval:
     """Return a product of intervals, rounded outwards."""
-    ends = [x * y for x in a for y in b]
+    ends = (a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
     return min(ends) // UNIT, -(-max(ends) // UNIT)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from .algebra import Built, Number, Ratio, Sort, Symbol, ratio, require
@@ -375,6 +375,7 @@ def part(side: Side, u: Vec) -> Vec:
     )
 
 
+@lru_cache(maxsize=4096)
 def _part(side: Side, atom: VecAtom) -> Vec:
     if not isinstance(atom, VecSum):
         return vec(atom if isinstance(atom, Part) else Part(side, atom))
