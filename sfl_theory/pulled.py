@@ -94,11 +94,15 @@ class Pulled:
         else:
             sizes, flat = np.linalg.eigh(self.curvatures.mean(axis=0))
             x = flat[:, 0] * self.start / sizes[0]
-        found = np.empty((len(self.rates) + 1, 2))
-        found[0] = x
-        for t, (A, b) in enumerate(zip(linear, constant, strict=True)):
-            found[t + 1] = A @ found[t] + b
-        return found
+        # numpy's calls on two numbers take twenty times as long
+        one, two = x.tolist()
+        ones, twos = [one], [two]
+        columns = [*linear.reshape(-1, 4).T.tolist(), *constant.T.tolist()]
+        for a, b, c, d, e, f in zip(*columns, strict=True):
+            one, two = a * one + b * two + e, c * one + d * two + f
+            ones.append(one)
+            twos.append(two)
+        return np.stack([ones, twos], axis=1)
 
     @cached_property
     def _steps(self) -> tuple[Array, Array]:
