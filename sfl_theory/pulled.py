@@ -108,10 +108,11 @@ class Pulled:
     def _steps(self) -> tuple[Array, Array]:
         """A and b of what all steps of a client make of x: A x + b, (T, 2, ...)."""
         steps = self.visits or self.tau
-        keep = (1 - np.outer(self.rates, [self.S, self.mu])) ** steps
-        each = np.einsum("nij,tj,nkj->tnik", self.axes, keep, self.axes)
-        fixed = self.centres[None] - np.einsum("tnij,nj->tni", each, self.centres)
-        return each, fixed
+        lost = 1 - (1 - np.outer(self.rates, [self.S, self.mu])) ** steps
+        onto = np.einsum("nij,nkj->jnik", self.axes, self.axes)
+        pulls = np.einsum("jnik,nk->jni", onto, self.centres)
+        each, fixed = (lost @ one.reshape(2, -1) for one in (onto, pulls))
+        return np.eye(2) - each.reshape(-1, 2, 2, 2), fixed.reshape(-1, 2, 2)
 
     @cached_property
     def _rounds(self) -> tuple[Array, Array]:
