@@ -19,7 +19,7 @@ from sfl_theory.atoms import Notation, counts_rounds, pool
 from sfl_theory.formulas import Later
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import ONE, Poly, Ratio, Sort, Symbol, ratio
+from sfl_theory.kernel.algebra import ONE, Poly, Ratio, Sort, Symbol, added, ratio
 from sfl_theory.written import Number, Value, Vector, Written
 
 FACTORED = 150
@@ -272,13 +272,11 @@ def in_inverse_chances(value: Ratio) -> Ratio | None:
 
 def exchanged(value: Ratio, inverse: bool) -> Ratio:
     """Return a number with 1/q_n for 1/q_n - 1 in its numerator, or the other way."""
-    out = ratio(0)
-    for c, powers in value.numerator.products():
-        term = ratio(c)
-        for s, power in powers.items():
-            term = term * _exchanged(s, inverse) ** power
-        out = out + term
-    return out * Ratio(Poly({(): 1}), value.denominator)
+    terms = (
+        prod((_exchanged(s, inverse) ** p for s, p in powers.items()), start=ratio(c))
+        for c, powers in value.numerator.products()
+    )
+    return added(terms) * Ratio(Poly({(): 1}), value.denominator)
 
 
 def _exchanged(s: Symbol, inverse: bool) -> Ratio:

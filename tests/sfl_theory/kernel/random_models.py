@@ -284,12 +284,14 @@ class GivenDraws(Evaluation):
         return out
 
     def numbers(self, value: Ratio) -> list[Q]:
-        out = []
-        for place in range(len(self._outcomes)):
-            self.outcome = place
-            out.append(self.number(value))
+        """Return a number in every outcome, made once for the same draws."""
+        drawn = [place for (_, _, i), place in self._draws.items() if i < 0]
+        keys = [tuple(o[q] for q in drawn) for o in self._outcomes]
+        found = {}
+        for self.outcome in {key: place for place, key in enumerate(keys)}.values():
+            found[keys[self.outcome]] = self.number(value)
         self.outcome = None
-        return out
+        return [found[key] for key in keys]
 
     def _symbol(self, s: object) -> Q | int:
         if isinstance(s, k.Draw):
@@ -315,7 +317,8 @@ class GivenDraws(Evaluation):
         for key, p, value in zip(keys, self._chances, values, strict=True):
             chance[key] += p
             total[key] += p * value
-        return [total[key] / chance[key] for key in keys]
+        means = {key: total[key] / chance[key] for key in total}
+        return [means[key] for key in keys]
 
 
 def verdict(theorem: Theorem, seed: int) -> str:
