@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.writer import Writer
+from sfl_theory.written import RATES
 
 KINDS = {
     k.Kind.V1: "SFL-V1",
@@ -30,7 +31,7 @@ def run_in_words(run: k.Run, writer: Writer) -> str:
         Algorithm, participation, steps and learning rates.
     """
     if isinstance(run, k.Descent):
-        rate = writer.number(run.rate.body).tex
+        rate = _rate(run.rate, writer)
         function = writer.function(run.function).tex
         return f"gradient descent on ${function}$ at rate ${rate}$"
     counted = run.kind is k.Kind.COUNTED
@@ -43,8 +44,13 @@ def run_in_words(run: k.Run, writer: Writer) -> str:
 
 
 def _pace(pace: k.AnyPace, writer: Writer, on_one_counter: bool) -> str:
-    steps, rate = writer.index(pace.steps), writer.number(pace.rate.body).tex
+    steps, rate = writer.index(pace.steps), _rate(pace.rate, writer)
     if on_one_counter:
         return f"averaged every ${steps}$ iterations, rate ${rate}$ at iteration $t$"
     counted = ", $t$ counting steps" if isinstance(pace, k.Stepwise) else ""
     return f"${steps}$ steps a round at rate ${rate}${counted}"
+
+
+def _rate(rate: k.Rate, writer: Writer) -> str:
+    """Return a learning rate as it was written, or else in the paper's symbols."""
+    return (RATES.get(rate) or writer.number(rate.body)).tex
