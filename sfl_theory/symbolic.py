@@ -52,6 +52,8 @@ def expression(written: object, names: Names) -> sp.Expr:
     if written.made is None:
         raise ValueError(f"{written.tex} has no symbol")
     operation, operands = written.made
+    if any(isinstance(one, Written) and one.kind is k.Vec for one in operands):
+        raise ValueError(f"{written.tex} has no symbol")
     if operation is Fraction:
         return sp.Rational(*operands)
     if operation is over:

@@ -165,17 +165,13 @@ class Sum(Built, Generic[K, V]):
 
     def plus(self, others: Iterable[Self]) -> Self:
         """Return this sum and others, all of them added up."""
-        parts, out = (self, *others), dict[K, list[V]]()
-        one_kind = {*map(type, parts)} == {type(self)}
-        require(one_kind, "things of two kinds cannot be added")
-        kept = [one for one in parts if one.coefficients]
-        if len(kept) < 2:
-            return kept[0] if kept else type(self)({})
-        for one in kept:
+        out: dict[K, list[V]] = {}
+        for one in (self, *others):
+            require(type(one) is type(self), "things of two kinds cannot be added")
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
-        items, total = out.items(), self.total
-        return type(self)({key: total(c) if c[1:] else c[0] for key, c in items})
+        total = self.total
+        return type(self)({k: total(c) if c[1:] else c[0] for k, c in out.items()})
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -201,10 +197,9 @@ class Poly(Sum[Monomial, Exact]):
         self.coefficients = own = dict[Monomial, Exact]()
         for key, c in coefficients.items():
             if c:
-                top, below = c.numerator, c.denominator
-                if top.bit_length() + below.bit_length() > MAX_BITS:
+                if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
                     require(False, "a coefficient exceeds %s bits", MAX_BITS)
-                own[key] = top if below == 1 else c
+                own[key] = c.numerator if c.denominator == 1 else c
         require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
@@ -237,7 +232,8 @@ class Poly(Sum[Monomial, Exact]):
         return opened(out, Fraction(1, scale * by))
 
     @cached_property
-    def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+        """Coefficient and powers of each term."""
         for monomial, c in self.coefficients.items():
             fits = monomial == tuple(sorted(dict(monomial).items(), reverse=True))
             fits &= all(s < 0 < p and type(p) is int for s, p in monomial)
@@ -247,17 +243,12 @@ class Poly(Sum[Monomial, Exact]):
             for monomial, c in self.coefficients.items()
         ]
 
-    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
-        """Return coefficient and powers of each term."""
-        return self._products
-
     def renamed(self, by: Mapping[Symbol, Symbol]) -> Poly:
         """Return this polynomial with other symbols for some, which stay different."""
         to = {s.serial: one.serial for s, one in by.items()}
         require(len({*to.values()}) == len(to), "two symbols would become one")
-        new = [[(to[s], p) for s, p in key] for key in self.coefficients]
-        keys = [tuple(sorted(key, reverse=True)) for key in new]
-        return Poly(dict(zip(keys, self.coefficients.values(), strict=True)))
+        items = [([(to[s], p) for s, p in k], c) for k, c in self.coefficients.items()]
+        return Poly({tuple(sorted(key, reverse=True)): c for key, c in items})
 
     def grouped(self, by: Iterable[Symbol]) -> list[tuple[dict[Symbol, int], Poly]]:
         """Return products of powers of some symbols, and what multiplies each."""
@@ -271,12 +262,10 @@ class Poly(Sum[Monomial, Exact]):
     @cached_property
     def parts(self) -> tuple[Symbol, ...]:
         """The symbols that occur."""
-        return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
+        return tuple({symbol: 0 for _, powers in self.products for symbol in powers})
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact (by Gauss in integers)."""
-        if not self:
-            return self
         for end in (max, min):  # of a product they are the products of the ends
             powers = dict(end(self.coefficients))
             if any(powers.get(s, 0) < p for s, p in end(divisor.coefficients)):
@@ -313,15 +302,14 @@ class Poly(Sum[Monomial, Exact]):
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
-        return all(c > 0 for c in self.coefficients.values()) or all(
-            c > 0 for c in self.shifted().coefficients.values()
-        )
+        low = min(self.coefficients.values(), default=1)
+        return low > 0 or min(self.shifted().coefficients.values(), default=1) > 0
 
     def positive(self) -> bool:
         """Return whether the sorts alone show that the value is > 0."""
         return self.nonnegative() and any(
             all(symbol.sort is Sort.POSITIVE for symbol in powers)
-            for _, powers in self.shifted().products()
+            for _, powers in self.shifted().products
         )
 
     def natural(self) -> bool:
@@ -331,7 +319,7 @@ class Poly(Sum[Monomial, Exact]):
 
     def __str__(self) -> str:
         shown = []
-        for value, powers in self.products():
+        for value, powers in self.products:
             names = sorted(
                 f"{s}" if power == 1 else f"{s}^{power}" for s, power in powers.items()
             )
@@ -342,7 +330,6 @@ class Poly(Sum[Monomial, Exact]):
 
 ZERO = Poly({})
 ONE = Poly({(): 1})
-Factors = Iterable[tuple[Poly, int]]
 
 
 def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
@@ -353,11 +340,12 @@ def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
 class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
-    def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
-        low: Any = tuple(denominator)
-        if low[1:]:
-            low = sorted(low, key=lambda f: sorted(f[0].coefficients.items()))
-        self.numerator, self.denominator = numerator, tuple(low)
+    def __init__(
+        self, numerator: Poly, denominator: Iterable[tuple[Poly, int]] = ()
+    ) -> None:
+        self.numerator = numerator
+        low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
+        self.denominator = tuple(low)
 
     def __hash__(self) -> int:
         return hash((self.numerator, self.denominator))
@@ -486,7 +474,7 @@ def _inverse(of: Ratio) -> Ratio:
     divisor = of.numerator.scaled(sign)
     require(divisor.positive(), "division by %s, which may vanish", of)
     content = {
-        symbol: min(powers.get(symbol, 0) for _, powers in divisor.products())
+        symbol: min(powers.get(symbol, 0) for _, powers in divisor.products)
         for symbol in divisor.parts
         if symbol.sort.positive
     }

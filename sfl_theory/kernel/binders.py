@@ -438,7 +438,7 @@ def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
     ``sum 1 = u``, ``sum i = u(u-1)/2``, ``sum i^2 = u(u-1)(2u-1)/6``,
     ``sum i^3 = u^2(u-1)^2/4``.
     """
-    ((_, powers),) = product.products()
+    ((_, powers),) = product.products
     if isinstance(binder, Clients):
         if powers == {Weight(cast(Client, v)): 1}:
             return ratio(1)

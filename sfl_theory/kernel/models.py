@@ -251,7 +251,7 @@ class Evaluation:
     def _quotient(self, value: Ratio | Poly) -> tuple[int, int]:
         """Return the value of a number as numerator and denominator."""
         top, below, value = 0, 1, ratio(value)
-        for c, powers in value.numerator.products():
+        for c, powers in value.numerator.products:
             n, d = c.numerator, c.denominator
             for symbol, power in powers.items():
                 one = self._symbol(symbol)

@@ -287,7 +287,7 @@ class Numbers:
         found = []
         for sign in (1, -1):
             uses: Uses = []
-            for coefficient, powers in (c * sign).poly().products():
+            for coefficient, powers in (c * sign).poly().products:
                 above, below = self.weight_is[r]
                 degree = sum(powers.values())
                 slope = ratio(0)

@@ -49,7 +49,7 @@ def value(of: Ratio, point: list[Q]) -> Q:
     where = dict(zip(SYMBOLS, point, strict=True))
 
     def here(poly: Poly) -> Q:
-        terms = poly.products()
+        terms = poly.products
         return sum(
             (c * prod(where[s] ** e for s, e in p.items()) for c, p in terms), Q(0)
         )
