@@ -443,6 +443,10 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
     own = {side for side in k.Side if side is k.Side.CLIENT or not shared_server}
     draws = [e.drawn(n, t) if run.drawn else [ONE] * len(x) for n in clients]
     shares = [[a * z for z in J] for a, J in zip(e.model.weights, draws, strict=True)]
+    moving = draws if run.kind is k.Kind.V2 else shares
+    if run.participants is k.Participants.MEAN:
+        whole = [sum(parts, ZERO) or ONE for parts in zip(*shares, strict=True)]
+        moving = [[p / z for p, z in zip(s, whole, strict=True)] for s in shares]
     points: list[list[Random]] = [[x] for _ in clients]
     for side in k.Side if run.kind is k.Kind.COUNTED and t else ():
         for n in clients if t % e.whole_number(run.pace(side).steps) else ():
@@ -461,8 +465,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
                 here = added(here, e.block(side, g), -rate[side][i])
         points[n].append(here)
         if shared_server:
-            factor = draws[n] if run.kind is k.Kind.V2 else shares[n]
-            speed = [-rate[k.Side.SERVER][i] * z for z in factor]
+            speed = [-rate[k.Side.SERVER][i] * z for z in moving[n]]
             shared = added(shared, e.block(k.Side.SERVER, g), speed)
     models = run.participants is k.Participants.MODELS
     out = e.vector(k.Vec({})) if models else x

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -18,12 +19,13 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived
-from sfl_theory.proofs.by_number import client, of_client
+from sfl_theory.proofs.by_number import client, m, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.outcomes import Models, Outcomes, Path
-from sfl_theory.proofs.unrolled import interpolated, n
-from sfl_theory.worst_case.by_client import ByClient
-from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
+from sfl_theory.proofs.unrolled import X, Y, block, interpolated, n
+from sfl_theory.worst_case.assembly import SIDES, total
+from sfl_theory.worst_case.by_client import ByClient, Drawn
+from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point, Square
 from sfl_theory.worst_case.scenarios import outcomes
 from sfl_theory.worst_case.setting import ONE
 from sfl_theory.worst_case.single_clients import SingleClients
@@ -31,7 +33,11 @@ from sfl_theory.worst_case.stated import STAR
 
 
 class InOutcomes(SingleClients):
-    """Points are where a run without noise is in an outcome."""
+    """Points are where a run without noise is in an outcome.
+
+    Inequalities between points are added up with names for the points, and what the
+    names stand for is put in once: a point is a long combination of gradients.
+    """
 
     def __init__(
         self,
@@ -42,7 +48,36 @@ class InOutcomes(SingleClients):
     ) -> None:
         self.places, self.present = places, present
         self.visited: dict[k.Vec, None] = {}
-        super().__init__(places.numbers, S, noisy=False, target=target)
+        self.names: dict[k.Vec, k.Point] = {}
+        self.named: list[tuple[Theorem, Fraction]] = []
+        super().__init__(places.numbers, S, places.noisy, target)
+
+    def name(self, x: k.Vec) -> k.Vec:
+        """Return the name of a point; one vector is its own."""
+        if len(x.coefficients) == 1:
+            return x
+        return k.vec(self.names.setdefault(x, k.Point(f"y{len(self.names)}")))
+
+    def use(self, theorem: Theorem, factor: Fraction) -> None:
+        """Add a multiple of a theorem, later if it has names."""
+        if theorem.form.free.isdisjoint(self.names.values()):
+            super().use(theorem, factor)
+        elif factor:
+            self.named.append((theorem, factor))
+
+    def proved(self, squares: Iterable[Square]) -> Theorem:
+        """Return the theorem ``target >= 0``.
+
+        Args:
+            squares: what the theorems leave over.
+
+        Returns:
+            The theorem.
+        """
+        if self.named:
+            whole = tuple((name, x) for x, name in self.names.items())
+            self.use(rules.instantiate(total(self.named), whole, ()), ONE)
+        return super().proved(squares)
 
     def _read(self, form: k.Lin, factor: Fraction) -> None:
         """Enter a form, and where f's gradients in it are."""
@@ -91,6 +126,21 @@ class InOutcomes(SingleClients):
         return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
 
 
+def renumbered(u: k.Vec, p: int) -> k.Vec:
+    """Return a vector with client `m` for client p wherever noise is drawn."""
+    found = k.Vec({})
+    for atom, c in u.coefficients.items():
+        new = k.vec(atom)
+        if isinstance(atom, k.Noise) and atom.client == client(p):
+            new = k.noise(atom.run, m, ratio(atom.round), ratio(atom.step))
+        elif isinstance(atom, k.Gradient):
+            new = k.gradient(atom.function, renumbered(atom.at, p))
+        elif isinstance(atom, k.Part):
+            new = k.part(atom.side, renumbered(k.vec(atom.vector), p))
+        found = found + new * c
+    return found
+
+
 @dataclass(frozen=True)
 class ByOutcome(ByClient):
     """Inequalities on given clients in every outcome."""
@@ -100,7 +150,7 @@ class ByOutcome(ByClient):
         """Where the run is in every outcome."""
         setting = self.setting
         odds = tuple(1 / q - 1 for q in setting.participation)
-        return Outcomes(self.numbers, ratio(setting.S), odds)
+        return Outcomes(self.numbers, ratio(setting.S), odds, setting.sigma2 > 0)
 
     @property
     def assumed(self) -> frozenset[h.Hypothesis]:
@@ -128,6 +178,42 @@ class ByOutcome(ByClient):
         self.add(certificate, parts)
         found = combine(parts.proved(certificate.squares), link, target=target)
         return self.generalised(found)
+
+    def unbiased(
+        self,
+        drawn: Drawn,
+        uses: Iterable[tuple[Inequality, Fraction]],
+        parts: SingleClients,
+    ) -> list[Theorem]:
+        """Return ``-<xi, u> >= 0`` for all that a noise is orthogonal to.
+
+        Raises:
+            ValueError: it is not known before.
+        """
+        q, s, step = drawn
+        before, others = k.Vec({}), dict[int, k.Vec]()
+        for says, factor in uses:
+            atom = says.vector or Atom("start")
+            name = client(0 if atom.client is None else atom.client)
+            side = SIDES[says.space.side] if says.space else None
+            u = block(side, parts.drawn(atom, name)) * -factor
+            met = {
+                cast(k.Numbered, one.client).number
+                for one in k.subterms(u)
+                if isinstance(one, k.Noise) and cast(int, one.step.coefficients.get((), 0)) >= step
+            }
+            if len(met) > 1 or q in met:
+                raise ValueError(f"{atom} may depend on what client {q} draws")
+            for p in met:
+                others[p] = others.get(p, k.Vec({})) + u
+            before = before if met else before + u
+        found = [self.numbers.across((q, step), p, s, renumbered(u, p)) for p, u in others.items()]
+        return [*found, self.fixed(drawn, before)]
+
+    def fixed(self, drawn: Drawn, u: k.Vec) -> Theorem:
+        """Return ``<xi, u> = 0`` for u of what came before a noise."""
+        q, s, step = drawn
+        return of_client(derived.unbiased(self.run, n, ratio(s), ratio(step), u), q)
 
     def link(self) -> Theorem:
         """Return ``mean over outcomes - metric >= 0``."""
@@ -170,15 +256,24 @@ class ByOutcome(ByClient):
             return combine(rules.assume(self.least(at.t)), self.places.slope2(at.t))
         if p is not None and p in self.numbers.clients:
             q = client(p)
-            x = parts.at(at, q)
+            x = parts.name(parts.at(at, q))
             if says.kind == "interpolation" and says.other is not None:
-                ends = x, parts.at(says.other, q)
-                each = interpolated(ratio(setting.S), self.modulus, *ends)
-                return of_client(each, p)
+                ends = (X, x), (Y, parts.name(parts.at(says.other, q)))
+                any_two = k.vec(X), k.vec(Y)
+                each = interpolated(ratio(setting.S), self.modulus, *any_two)
+                return rules.instantiate(of_client(each, p), ends, ())
             if says.kind == "dissimilarity" and setting.eps2 is not None:
                 return of_client(derived.heterogeneity(ratio(setting.eps2), n, x), p)
             local = at.kind == "local"
+            if says.kind == "variance" and local and says.space is None:
+                sigma2 = ratio(setting.sigma2)
+                each = derived.variance(self.run, sigma2, n, ratio(at.t), ratio(at.i))
+                return of_client(each, p)
             if says.kind == "bounded-gradient" and setting.G2 is not None and local:
-                G2, path = ratio(setting.G2), parts.path(at)
-                return self.places.bounded(G2, path, (p, at.i))
+                G2, visit = ratio(setting.G2), (p, at.i)
+                known = self.places.bounded(G2, parts.path(at), visit)
+                if not setting.sigma2:
+                    return known
+                g = k.gradient(k.Local(q), parts.at(at, q))
+                return combine(known, (self.fixed((p, at.t, at.i), g), 2))
         raise ValueError(f"no derivation of {says}")
