@@ -409,17 +409,20 @@ class Part(VecAtom, shown="[{vector}]_{side.value[0]}", made=staticmethod(part))
 
 
 def inner(u: Vec, v: Vec) -> Lin:
-    """Return ``E<u, v>``, bilinear; different blocks are orthogonal."""
+    """Return ``E<u, v>``, bilinear; different blocks are orthogonal.
+
+    Of ``<u, u>`` each pair is taken once, and twice its product.
+    """
     out, rest = dict[LinAtom, list[Ratio]](), list[Lin]()
-    for a, b in u.coefficients.items():
-        one = side_of(a)
-        for x, y in v.coefficients.items():
-            two = side_of(x)
+    for place, (a, b) in enumerate(u.coefficients.items()):
+        one, others = side_of(a), [*v.coefficients.items()][place if u is v else 0 :]
+        for x, y in others:
+            two, c = side_of(x), y * (b * 2 if u is v and a is not x else b)
             if one is two:
-                out.setdefault(Inner(a, x), []).append(b * y)
+                out.setdefault(Inner(a, x), []).append(c)
             elif one is None or two is None:
                 side = cast(Side, one or two)
-                rest.append(inner(part(side, vec(a)), part(side, vec(x))) * (b * y))
+                rest.append(inner(part(side, vec(a)), part(side, vec(x))) * c)
     return Lin({pair: added(found) for pair, found in out.items()}).plus(rest)
 
 

@@ -369,7 +369,7 @@ class Numbers:
         return combine(*uses, target=k.inner(moved, w)), found
 
     def chance(self, p: int, s: int, side: k.Side | None) -> Ratio:
-        """Return 1, the draw of client p, or its share where the server takes a mean."""
+        """Return 1, the draw of client p, or its share where the server averages."""
         if not self.run.drawn:
             return ratio(1)
         mean = self.run.participants is k.Participants.MEAN and side is k.Side.SERVER

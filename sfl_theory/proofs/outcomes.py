@@ -203,26 +203,24 @@ class Outcomes:
             uses: list[Use] = [(known, 1 / q), (odds, -K * P / q), (own, P / q)]
             return combine(*uses, target=e * (K * P)), Fraction(0)
         draws = [k.draw(run, client(m), s) for m in N.clients]
-        each = k.constant(k.weight(n) * k.draw(run, n, s))
-        whole = rules.numbered(n, each, len(draws))
-        signs = [
-            combine((whole, way), *((N.weight_is[m][way < 0], J) for m, J in enumerate(draws)))
-            for way in (1, -1)
-        ]
-        total = k.number_of(signs[0].form)
+        parts = k.constant(k.weight(n) * k.draw(run, n, s))
+        whole = rules.numbered(n, parts, len(draws))
+        sides = zip(*N.weight_is, strict=True)
+        above, below = ([*zip(side, draws, strict=True)] for side in sides)
+        signs = combine(whole, *above), combine((whole, -1), *below)
         weight = k.weight(client(p)) - N.weights[p]
         uses = [
             (known, 1),
-            (nought(total, u, tuple(signs)), -K * P),
+            (nought(k.number_of(signs[0].form), u, signs), -K * P),
             (nought(weight, u, N.weight_is[p]), K * draws[p]),
             (own, N.weights[p]),
         ]
         uses += [(self.settled(path, m, u), -P * N.weights[m]) for m in N.clients]
         present = {m: N.weights[m] * (1 + self.odds[m]) for m in path[s]}
-        share = present.get(p, Fraction(0)) / sum(present.values())
+        size = sum(present.values(), Fraction(0))
+        share = present.get(p, Fraction(0)) / size
         found = combine(*uses)
-        size = 1 / Fraction(sum(present.values()))
-        return combine((found, size), target=e * (K * (P - share))), share
+        return combine((found, 1 / size), target=e * (K * (P - share))), share
 
     def averaged(self, path: Path, e: k.Lin) -> tuple[Theorem, Fraction]:
         """Return ``K e - c e = 0`` for e without draws, and c, the path's chance."""
@@ -238,6 +236,15 @@ class Outcomes:
             if not chance:
                 break
         return combine(*uses, target=e * (self.indicator(path) - chance)), chance
+
+    def ends(self, rounds: int) -> list[tuple[Fraction, k.Vec]]:
+        """Return where x(t) is in every outcome, and the outcome's chance."""
+        found, v = [], self.odds
+        for path in self.paths(rounds):
+            each = product(path, self.numbers.clients)
+            parts = (v[p] ** (p not in here) / (1 + v[p]) for here, p in each)
+            found.append((prod(parts, start=Fraction(1)), self.model(path)[0]))
+        return found
 
     # Where a path leads ---------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -22,10 +22,16 @@ from sfl_theory.proofs import derived
 from sfl_theory.proofs.by_number import client, m, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.outcomes import Models, Outcomes, Path
-from sfl_theory.proofs.unrolled import X, Y, block, interpolated, n
-from sfl_theory.worst_case.assembly import SIDES, total
+from sfl_theory.proofs.unrolled import X, Y, atom_of, block, interpolated, n
+from sfl_theory.worst_case.assembly import SIDES, Row, fraction, total
 from sfl_theory.worst_case.by_client import ByClient, Drawn
-from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point, Square
+from sfl_theory.worst_case.certificate import (
+    Atom,
+    Certificate,
+    Inequality,
+    Point,
+    Square,
+)
 from sfl_theory.worst_case.scenarios import outcomes
 from sfl_theory.worst_case.setting import ONE
 from sfl_theory.worst_case.single_clients import SingleClients
@@ -33,10 +39,10 @@ from sfl_theory.worst_case.stated import STAR
 
 
 class InOutcomes(SingleClients):
-    """Points are where a run without noise is in an outcome.
+    """Points are where a run is in an outcome: long combinations of gradients.
 
-    Inequalities between points are added up with names for the points, and what the
-    names stand for is put in once: a point is a long combination of gradients.
+    They have names, in which all is added up; what the names stand for is put in once.
+    Theorems on the points themselves are added after that.
     """
 
     def __init__(
@@ -45,12 +51,22 @@ class InOutcomes(SingleClients):
         present: list[tuple[int, ...]],
         S: Fraction,
         target: k.Lin,
+        ends: Iterable[tuple[Fraction, k.Vec]] = (),
     ) -> None:
-        self.places, self.present = places, present
+        """Take what is to be shown; in it are squared distances of ends, with shares.
+
+        Of inner products it cannot be told which point they are of, so these are named.
+        """
+        self.places, self.present, self.whole = places, present, target
         self.visited: dict[k.Vec, None] = {}
         self.names: dict[k.Vec, k.Point] = {}
-        self.named: list[tuple[Theorem, Fraction]] = []
-        super().__init__(places.numbers, S, places.noisy, target)
+        self.after: list[tuple[Theorem, Fraction]] = []
+        for share, x in ends:
+            target = target + k.norm2(x - STAR) * share
+        short = self.short(target)
+        for share, x in ends:
+            short = short - k.norm2(self.name(x) - STAR) * share
+        super().__init__(places.numbers, S, places.noisy, short)
 
     def name(self, x: k.Vec) -> k.Vec:
         """Return the name of a point; one vector is its own."""
@@ -58,12 +74,35 @@ class InOutcomes(SingleClients):
             return x
         return k.vec(self.names.setdefault(x, k.Point(f"y{len(self.names)}")))
 
+    def short(self, form: k.C) -> k.C:
+        """Return a combination with names for where functions are taken."""
+        found = type(form)({})
+        for atom, c in form.coefficients.items():
+            new: Any = k.lifted(atom)
+            if isinstance(atom, k.Gradient):
+                new = k.gradient(atom.function, self.name(atom.at))
+            elif isinstance(atom, k.Value):
+                new = k.value_of(atom.function, self.name(atom.at))
+            elif isinstance(atom, k.Part):
+                new = k.part(atom.side, self.short(k.vec(atom.vector)))
+            elif isinstance(atom, k.Inner):
+                both = (self.short(k.vec(one)) for one in (atom.left, atom.right))
+                new = k.inner(*both)
+            found = found + new * c
+        return found
+
+    def long(self, u: k.Vec) -> k.Vec:
+        """Return a combination with points for their names."""
+        return k.vec_at(u, {name: x for x, name in self.names.items()})
+
     def use(self, theorem: Theorem, factor: Fraction) -> None:
-        """Add a multiple of a theorem, later if it has names."""
-        if theorem.form.free.isdisjoint(self.names.values()):
+        """Add a multiple of a theorem, on names or on points."""
+        shown = self.short(theorem.form)
+        if shown == theorem.form:
             super().use(theorem, factor)
         elif factor:
-            self.named.append((theorem, factor))
+            self.after.append((theorem, factor))
+            self._read(shown, factor)
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
         """Return the theorem ``target >= 0``.
@@ -73,11 +112,25 @@ class InOutcomes(SingleClients):
 
         Returns:
             The theorem.
+
+        Raises:
+            ValueError: the theorems do not add up to it.
         """
-        if self.named:
-            whole = tuple((name, x) for x, name in self.names.items())
-            self.use(rules.instantiate(total(self.named), whole, ()), ONE)
-        return super().proved(squares)
+        self._values()
+        if self.sides != (None,):
+            self._split()
+        for side in self.sides:
+            self._slopes(side)
+            for x, name in [*self.names.items()]:
+                short = block(side, self.short(x)).coefficients.items()
+                by: Row = {atom: fraction(c) for atom, c in short}
+                self.form.eliminate(atom_of(block(side, k.vec(name))), by)
+            self._start(side)
+        self._silence()
+        self._squares(squares)
+        whole = tuple((name, x) for x, name in self.names.items())
+        found = rules.instantiate(total(self.uses), whole, ())
+        return combine(found, *self.after, target=self.whole)
 
     def _read(self, form: k.Lin, factor: Fraction) -> None:
         """Enter a form, and where f's gradients in it are."""
@@ -105,6 +158,10 @@ class InOutcomes(SingleClients):
         return tuple(self.present[one] for one in point.past)
 
     def at(self, point: Point, q: k.ClientIndex) -> k.Vec:
+        """Return the name of a point."""
+        return self.name(self.place(point, q))
+
+    def place(self, point: Point, q: k.ClientIndex) -> k.Vec:
         """Return where a point is.
 
         Raises:
@@ -172,7 +229,10 @@ class ByOutcome(ByClient):
         """
         setting, link = self.setting, self.link()
         present = [one.present or () for one in outcomes(setting)]
-        parts = InOutcomes(self.places, present, setting.S, target - link.form)
+        far = setting.metric == "distance"
+        ends = self.places.ends(setting.rounds) if far else ()
+        whole = target - link.form
+        parts = InOutcomes(self.places, present, setting.S, whole, ends)
         if setting.zeta2 == 0:
             parts.flat = self.spread()
         self.add(certificate, parts)
@@ -190,24 +250,30 @@ class ByOutcome(ByClient):
         Raises:
             ValueError: it is not known before.
         """
+        if not isinstance(parts, InOutcomes):
+            raise ValueError("no outcomes")
         q, s, step = drawn
         before, others = k.Vec({}), dict[int, k.Vec]()
         for says, factor in uses:
             atom = says.vector or Atom("start")
             name = client(0 if atom.client is None else atom.client)
             side = SIDES[says.space.side] if says.space else None
-            u = block(side, parts.drawn(atom, name)) * -factor
+            u = block(side, parts.long(parts.drawn(atom, name))) * -factor
             met = {
                 cast(k.Numbered, one.client).number
                 for one in k.subterms(u)
-                if isinstance(one, k.Noise) and cast(int, one.step.coefficients.get((), 0)) >= step
+                if isinstance(one, k.Noise)
+                and cast(int, one.step.coefficients.get((), 0)) >= step
             }
             if len(met) > 1 or q in met:
                 raise ValueError(f"{atom} may depend on what client {q} draws")
             for p in met:
                 others[p] = others.get(p, k.Vec({})) + u
             before = before if met else before + u
-        found = [self.numbers.across((q, step), p, s, renumbered(u, p)) for p, u in others.items()]
+        found = [
+            self.numbers.across((q, step), p, s, renumbered(u, p))
+            for p, u in others.items()
+        ]
         return [*found, self.fixed(drawn, before)]
 
     def fixed(self, drawn: Drawn, u: k.Vec) -> Theorem:
@@ -256,9 +322,9 @@ class ByOutcome(ByClient):
             return combine(rules.assume(self.least(at.t)), self.places.slope2(at.t))
         if p is not None and p in self.numbers.clients:
             q = client(p)
-            x = parts.name(parts.at(at, q))
+            x = parts.at(at, q)
             if says.kind == "interpolation" and says.other is not None:
-                ends = (X, x), (Y, parts.name(parts.at(says.other, q)))
+                ends = (X, x), (Y, parts.at(says.other, q))
                 any_two = k.vec(X), k.vec(Y)
                 each = interpolated(ratio(setting.S), self.modulus, *any_two)
                 return rules.instantiate(of_client(each, p), ends, ())
@@ -274,6 +340,6 @@ class ByOutcome(ByClient):
                 known = self.places.bounded(G2, parts.path(at), visit)
                 if not setting.sigma2:
                     return known
-                g = k.gradient(k.Local(q), parts.at(at, q))
+                g = k.gradient(k.Local(q), parts.place(at, q))
                 return combine(known, (self.fixed((p, at.t, at.i), g), 2))
         raise ValueError(f"no derivation of {says}")
