@@ -17,6 +17,8 @@ TAKE_PART = {
     k.Participants.EVERYONE: "every client takes part",
     k.Participants.UPDATES: "clients are drawn and their updates are aggregated",
     k.Participants.MODELS: "clients are drawn and their models are aggregated",
+    k.Participants.MEAN: "clients are drawn, their updates are aggregated, and the "
+    "server steps by the mean of those present",
 }
 
 

@@ -330,6 +330,7 @@ class Poly(Sum[Monomial, Exact]):
 
 ZERO = Poly({})
 ONE = Poly({(): 1})
+Factors = Iterable[tuple[Poly, int]]
 
 
 def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
@@ -340,9 +341,7 @@ def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
 class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
-    def __init__(
-        self, numerator: Poly, denominator: Iterable[tuple[Poly, int]] = ()
-    ) -> None:
+    def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
         self.numerator = numerator
         low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
         self.denominator = tuple(low)
@@ -377,8 +376,6 @@ class Ratio(Built):
             return NotImplemented
         other = ratio(other)
         top = self.numerator * other.numerator
-        if not self.denominator and not other.denominator:
-            return Ratio(top)
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power

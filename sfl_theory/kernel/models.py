@@ -453,6 +453,10 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
     draws = [e.drawn(n, t) if run.drawn else [ONE] * len(x) for n in clients]
     pairs = zip(e.model.weights, draws, strict=True)
     shares = [each(a.__mul__, J) for a, J in pairs]
+    moving = draws if run.kind is k.Kind.V2 else shares
+    if run.participants is k.Participants.MEAN:
+        whole = each(lambda *parts: sum(parts, ZERO) or ONE, *shares)
+        moving = [each(lambda part, sum_: part / sum_, s, whole) for s in shares]
     points: list[list[Random]] = [[x] for _ in clients]
     for side in k.Side if run.kind is k.Kind.COUNTED and t else ():
         for n in clients if t % e.whole_number(run.pace(side).steps) else ():
@@ -471,8 +475,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
                 here = added(here, e.block(side, g), -rate[side][i])
         points[n].append(here)
         if shared_server:
-            factor = draws[n] if run.kind is k.Kind.V2 else shares[n]
-            speed = each((-rate[k.Side.SERVER][i]).__mul__, factor)
+            speed = each((-rate[k.Side.SERVER][i]).__mul__, moving[n])
             shared = added(shared, e.block(k.Side.SERVER, g), speed)
     out = e.vector(k.Vec({}))
     for n in clients:

@@ -224,7 +224,7 @@ def _constructor(kind: Any) -> Constructor:
 
 _PLAIN: tuple[tuple[type[k.Term], ...], ...] = (
     (k.Client, k.Var, k.ClientFamily, k.RoundFamily, k.NamedFunction, k.Point),
-    (k.Numbered, k.Weight, k.Odds, k.Draw, k.Before, k.PerClient, k.PerRound),
+    (k.Numbered, k.Weight, k.Odds, k.Draw, k.Share, k.Before, k.PerClient, k.PerRound),
     (k.Clients, k.Steps, k.Naturals, k.Local, k.Mean),
     (k.Descent, k.Pace, k.Stepwise, k.Split),
     (k.Star, k.Gradient, k.Iterate, k.LocalPoint, k.Noise, k.Part, k.Expected),

@@ -297,6 +297,12 @@ class GivenDraws(Evaluation):
         if isinstance(s, k.Draw):
             J = self.drawn(self.client(s.client), self.whole_number(s.round))
             return J[self.outcome]
+        if isinstance(s, k.Share):
+            t, weights = self.whole_number(s.round), self.model.weights
+            draws = [self.drawn(m, t)[self.outcome] for m in range(len(weights))]
+            whole = sum((a * J for a, J in zip(weights, draws, strict=True)), Q(0))
+            n = self.client(s.client)
+            return weights[n] * draws[n] / whole if whole else whole
         if isinstance(s, k.Total) and k.CHANCE in s.free:
             return sum((self.number(s.weight) for _ in self.range(s)), Q(0))
         return super()._symbol(s)
