@@ -28,7 +28,7 @@ def test_the_step_is_the_nearest_one_that_keeps_to_all(
     slopes = dice.normal(size=(count, unknowns))
     inside, wanted = dice.normal(size=(2, unknowns))
     bounds = slopes @ inside + dice.exponential(size=count)
-    step = least_step(slopes, bounds, wanted)
+    step, _ = least_step(slopes, bounds, wanted, np.eye(unknowns), np.zeros(count))
     assert (slopes @ step <= bounds + 1e-9).all()
     others = inside + 0.5 * dice.normal(size=(200, unknowns))
     admitted = others[(others @ slopes.T <= bounds).all(axis=1)]
@@ -38,7 +38,7 @@ def test_the_step_is_the_nearest_one_that_keeps_to_all(
 def test_what_excludes_itself_has_no_step() -> None:
     slopes = np.array([[1.0, 0.0], [-1.0, 0.0]])
     with pytest.raises(NoStepError):
-        least_step(slopes, np.array([-1.0, -1.0]), np.zeros(2))
+        least_step(slopes, -np.ones(2), np.zeros(2), np.eye(2), np.zeros(2))
 
 
 def run(algorithm: Algorithm, rounds: int, **more: object) -> Setting:
@@ -86,7 +86,7 @@ def test_rough_points_become_problems(name: str) -> None:
         root = np.linalg.cholesky(gram + 1e-12 * np.eye(len(gram)) * gram.trace())
         rough = root + 1e-4 * root.std() * dice.normal(size=root.shape)
         grams[space] = rough @ rough.T
-    rough = replace(found.solution, grams=grams)
+    rough = replace(found, solution=replace(found.solution, grams=grams))
     instance = mended(program, rough, found.solution.upper * (1 - 1e-5))
     assert isinstance(instance, Instance), instance
     assert 1 - 1e-3 < float(instance.value) / found.solution.upper < 1 + 1e-6
