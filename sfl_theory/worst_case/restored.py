@@ -39,8 +39,9 @@ ROWS, USED = 2000, 1e-6
 """So many inequalities enter a step, the worst ones, and all that had such a weight."""
 MARGIN, ROOM = 1e-7, 1e-11
 """Kept of the interpolation inequalities' room; of all constraints, in units."""
-STEPS, STALLED, GAIN = 40, 4, 1e-5
-"""Steps at most; by so much less has to be broken after one; a gain that is small."""
+STEPS, STALLED, WORTH = 40, 4, 1 / 3
+"""Steps at most; by so much less has to be broken after one; which share of what
+is missing it has to gain where nothing is broken."""
 LIGHT, HEAVIER = 1.0, 10.0
 """The first weight of a step's square; by so much it grows where steps stall."""
 
@@ -78,16 +79,18 @@ def restored(program: Program, found: Found, enough: float) -> Point | str:
     at = system.joined(Point(factors, solution.values))
     weights = system.weights(found)
     best, most, why = at, -np.inf, "constraints stay broken"
-    before, light = np.inf, LIGHT
+    before, lightest = np.inf, LIGHT
+    light = lightest
     for _ in range(STEPS):
         point = system.point(at)
         inside = system.above(point, 0.0).max() < -ROOM / 10
         broken = float(system.above(point, MARGIN).max())
         metric = system.metric(point)
         if inside:
-            if metric <= most + GAIN * height:
+            if metric <= most:
                 break
-            best, most, light = at, metric, LIGHT
+            best, most, lightest = at, metric, lightest / HEAVIER
+            light = lightest
         elif broken > before / STALLED:
             light *= HEAVIER
         if most >= enough:
@@ -98,7 +101,7 @@ def restored(program: Program, found: Found, enough: float) -> Point | str:
         except NoStepError as error:
             why = str(error)
             break
-        if inside and gain < GAIN:
+        if inside and gain * height < WORTH * (enough - metric):
             break
         at = at + step
     return why if most == -np.inf else system.point(best)
