@@ -21,6 +21,8 @@ GAP, OPEN, UNEVEN = 1e-7, 1e-12, 1e-7
 """Accuracy: of the value, of the inequalities in their units, of the slope."""
 NARROW, LEVEL, STRONG = 1e-3, 1e-4, 1e3
 """Least slack at first, its product with a weight, the largest weight."""
+LOW = 0.1
+"""Of the accuracy of the value: lower ones cost digits of the slope."""
 HOPELESS = 1e20
 """Mean of slack times multiplier from which on there is no point inside."""
 INSIDE = 0.995
@@ -53,14 +55,15 @@ def least_step(
     count, unknowns = slopes.shape
     step, slack = np.zeros(unknowns), np.maximum(bounds, NARROW)
     weights = np.maximum(LEVEL / slack, np.minimum(near, STRONG))
-    steep = max(1.0, float(np.abs(wanted).max(initial=0.0)))
+    steep, met = max(1.0, float(np.abs(wanted).max(initial=0.0))), False
     for _ in range(STEPS):
         stationary = curved @ step - wanted + slopes.T @ weights
         open_ = slopes @ step + slack - bounds
         total = float(slack @ weights)
         off = float(np.abs(open_).max(initial=0.0))
         uneven = float(np.abs(stationary).max(initial=0.0)) / steep
-        if total < GAP and off < OPEN and uneven < UNEVEN:
+        met = total < GAP and off < OPEN
+        if met and uneven < UNEVEN:
             return step, weights
         level = total / count
         if not level < HOPELESS:
@@ -69,7 +72,7 @@ def least_step(
         _, ds, dw = solve(slack * weights)
         first = min(_length(slack, ds), _length(weights, dw))
         ahead = float((slack + first * ds) @ (weights + first * dw)) / count
-        aim = (ahead / level) ** 3 * level
+        aim = max((ahead / level) ** 3 * level, LOW * GAP / count)
         move, ds, dw = solve(slack * weights + ds * dw - aim)
         most = min(_length(slack, ds), _length(weights, dw))
         step, slack, weights = (
@@ -77,6 +80,8 @@ def least_step(
             slack + most * ds,
             weights + most * dw,
         )
+    if met:
+        return step, weights
     raise NoStepError("the linearised constraints were not met")
 
 
