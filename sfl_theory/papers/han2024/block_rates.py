@@ -155,9 +155,7 @@ class Rated:
         """How the rates became terms."""
         return READ_FEW if self.shared else f"{induction.READ_S}; {READ_RATES}"
 
-    def coupled(
-        self, what: Says, S: int, time: int, words: str
-    ) -> Model:
+    def coupled(self, what: Says, S: int, time: int, words: str) -> Model:
         """Return one client whose other block drives the block."""
         server = self.block.side is Side.SERVER
         start = (1, 0, NEAR) if server else (NEAR, 0, 1)
