@@ -333,8 +333,9 @@ class Evaluation:
                 out = added(out, self.vector(inside), ONE)
             return out
         if isinstance(atom, k.Inner):
-            both = self._atom(atom.left), self._atom(atom.right)
-            return [(dot(u, v),) for u, v in zip(*both, strict=True)]
+            left = self._atom(atom.left)
+            right = left if atom.right is atom.left else self._atom(atom.right)
+            return [(dot(u, v),) for u, v in zip(left, right, strict=True)]
         if isinstance(atom, k.Value | k.Gradient):
             F, points = self.function(atom.function), self.vector(atom.at)
             bare = isinstance(atom, k.Gradient)
