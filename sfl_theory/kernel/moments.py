@@ -147,17 +147,15 @@ class Enclosure(Evaluation):
         client, size = self.model.client_size, len(self._x)
         while len(self._moments) <= t:
             s, (first, squares) = len(self._moments) - 1, self._moments[-1]
-            paces = [self.run.pace(side) for side in k.Side]
             now, then = [(0, 0)] * size, [(0, 0)] * size
             for p, means in enumerate(self._means):
                 if not any(squares[p]) and not any(map(any, means[-1])):
                     continue  # E x^2 = E b^2 = 0: the coordinate stays 0
-                rate = around(self.rate(paces[p >= client].rate, s))
-                a, b, aa, ab, bb = map(partial(value_at, rate), means)
+                rate = self.rate(self.run.pace([*k.Side][p >= client]).rate, s)
+                a, b, aa, ab, bb = map(partial(value_at, around(rate)), means)
                 now[p] = plus(times(a, first[p]), b)
-                low, high = plus(
-                    times(aa, squares[p]), times(plus(ab, ab), first[p]), bb
-                )
+                mixed = times(plus(ab, ab), first[p])
+                low, high = plus(times(aa, squares[p]), mixed, bb)
                 then[p] = max(low, 0), high
             self._moments.append((now, then))
         return self._moments[t]
