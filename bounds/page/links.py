@@ -43,7 +43,7 @@ def severity(entry: Entry) -> str:
 def link(name: str, words: str = "") -> str:
     """Return a link to an entry."""
     shown = escape(words or name)
-    return f'<a href="#{escape(name)}"><code>{shown}</code></a>'
+    return f'<a href="#{escape(name)}">{shown}</a>'
 
 
 def links(names: Iterable[str], claim: Claim) -> str:
@@ -92,20 +92,21 @@ class Packed:
     def statement(self, part: Part) -> str:
         """Return the formula of one part and what it assumes."""
         says = part.says
-        told = (run_in_words(run, self.writer) for run in sorted(says.runs, key=str))
-        symbols = "".join(self.inline(one) + " " for one in says.definitions)
-        where = f'<p class="given">where {symbols}</p>' if symbols else ""
-        about = "".join(
-            f'<p class="given">run: {self.gap(with_formulas(text), "")}</p>'
-            for text in told
-        )
+        told = [
+            f"run: {run_in_words(one, self.writer)}"
+            for one in sorted(says.runs, key=str)
+        ]
+        if symbols := ", ".join(f"${one}$" for one in says.definitions):
+            told.insert(0, f"where {symbols}")
+        lines = self.gap("<br>".join(map(with_formulas, told)), "") if told else ""
+        about = f'<p class="given">{lines}</p>' if told else ""
         assumed = says.assumed
         names = "; ".join(dict.fromkeys(one.source or one.tex for one in assumed))
         shown = self.gap(assumptions(assumed), names) if assumed else ""
         given = f'<p class="given">if {shown}</p>' if shown else ""
         read = f'<p class="given">read: {self.words(part.reading)}</p>'
         read *= bool(part.reading)
-        return self.block(says.tex) + where + about + given + read
+        return self.block(says.tex) + about + given + read
 
 
 def assumptions(assumed: Iterable[Assumed]) -> str:
