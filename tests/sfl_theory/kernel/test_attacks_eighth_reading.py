@@ -120,7 +120,7 @@ ATTACKS: dict[str, Callable[[], object]] = {
     "as an index": lambda: k.iterate(MEAN_BATCH, share()),
     "as a number of steps": lambda: k.Steps(k.natural(share())),
     "its converse": lambda: 1 / share(),
-    "twice 1/q for whom is absent, as a number": lambda: R.shared(
+    "1 in the place of true": lambda: R.shared(
         MEAN_BATCH, n, now, constant(ONE), 1
     ),
     "of a bound client": lambda: R.shared(
