@@ -5,16 +5,21 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
+from math import log2
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame, Read, Tie, opened
-from sfl_theory.mutation.following import LONG, followed, followed_long, short_enough
+from sfl_theory.mutation.following import FARTHEST, followed, limit, short_enough
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
+LONG_RUNS = 0.4
+"""How often a run is long where moments may be followed."""
+RESTS = 0.25
+"""How often a third coordinate rests."""
 MANY = 3
 """With more clients one of them has noise."""
 CONSTANTS = (
@@ -85,7 +90,8 @@ def drawn_frame(
     alone = not read.splits and any(isinstance(one, k.Odds) for one in read.inside)
     random_ = alone or any(run.drawn for run in read.splits)
     drawn = [random_ and n < 2 and rng.random() < 0.7 for n in range(clients)]
-    if sum(drawn) * rounds > rng.choice(DRAWS):
+    many = rng.choice(DRAWS)
+    if sum(drawn) * rounds > many and not limit(read, assumed):
         drawn = [False] * clients
     law = "coin" if h.Unbiased not in gone or rng.random() < 0.2 else "biased"
     needed = bool(gone & {h.Variance, h.Unbiased})
@@ -93,20 +99,20 @@ def drawn_frame(
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
     if clients > MANY:
         noise[1:] = ["still"] * (clients - 1)
-    moments = followed(read, assumed, rounds, made, noise, drawn)
-    if moments is None and rounds > 2:
+    far = followed(read, assumed, rounds, made, noise, drawn)
+    if far is None and rounds > 2:
         noise[1:] = ["still" for _ in noise[1:]]
-        moments = followed(read, assumed, rounds, made, noise, drawn)
-    if moments is None:
+        far = followed(read, assumed, rounds, made, noise, drawn)
+    if far is None:
         if needed:
             return None
         noise = ["still" if one == "coin" else one for one in noise]
-        moments = False, False
-    spread, folded = moments
-    shape = _shape(kinds, look, spread, rng)
+        drawn = [one and rounds * clients <= many for one in drawn]
+        far = followed(read, assumed, rounds, made, noise, drawn)
+    quiet = "coin" not in noise and not any(drawn)
+    shape = _shape(kinds, look, bool(far) and not quiet, rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
-    many = rounds > LONG
-    turned = shape != "bent" and not spread and not many and turn
+    turned = shape != "bent" and turn and (quiet or not far)
     ties = ties_of(read, assumed, dropped, rng)
     tied = {v for _, v, _ in ties}
     pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
@@ -135,18 +141,14 @@ def drawn_frame(
         pushed=pushed,
         loose=tuple(sorted(loose, key=str)),
         steps=made,
-        spread=spread,
-        folded=folded,
-        long=False,
+        rest=shape != "bent" and rng.random() < RESTS,
+        far=bool(far) and shape != "bent",
     )
-    if not short_enough(frame):
-        return None
-    return is_long(frame, read)
+    return named(frame, read) if short_enough(frame) else None
 
 
-def is_long(frame: Frame, read: Read) -> Frame:
-    """Return a frame that says how the kernel follows it, and names its genes."""
-    frame = replace(frame, long=followed_long(frame, read))
+def named(frame: Frame, read: Read) -> Frame:
+    """Return a frame that names its genes."""
     return replace(frame, genes=building.genes_of(frame, read))
 
 
@@ -160,35 +162,47 @@ def other_size(
     wholes = dict(frame.wholes)
     if not wholes:
         return None
-    v = rng.choice(_far(read) or list(wholes))
-    wholes[v] = rng.choice([
-        2 * wholes[v],
-        4 * wholes[v],
-        wholes[v] + 1,
-        wholes[v] // 2,
-    ])
-    wholes[v] = max(wholes[v], int(v.sort is Sort.COUNT))
+    v = rng.choice(far_of(read) or list(wholes))
+    n = wholes[v]
+    size = rng.choice([2 * n, 4 * n, n + 1, n // 2])
+    return resized(frame, read, assumed, v, size, rng)
+
+
+def resized(
+    frame: Frame,
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    v: k.Var,
+    size: int,
+    rng: random.Random,
+) -> Frame | None:
+    """Return a frame with another number of rounds or steps, the same genes, or None.
+
+    Of these `v` is what is changed; visits are ordered anew if there are others.
+    """
+    wholes = dict(frame.wholes)
+    wholes[v] = max(size, int(v.sort is Sort.COUNT))
     alone = _alone(read, assumed)
     solved = _solved(read, assumed, wholes)
     if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
         return None
     made, rounds = length(read, wholes, frame.clients)
-    moments = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
-    if moments is None or (moments[0] and (frame.turned or frame.shape == "bent")):
+    far = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
+    quiet = "coin" not in frame.noise and not any(frame.drawn)
+    if far is None or (far and not quiet and (frame.turned or frame.shape == "bent")):
         return None
     other = replace(
         frame,
         wholes=tuple(wholes.items()),
-        order=_order(read, made, frame.clients, rng),
+        order=frame.order
+        if made == frame.steps
+        else _order(read, made, frame.clients, rng),
         rounds=rounds,
         steps=made,
         solved=solved,
-        spread=moments[0],
-        folded=moments[1],
+        far=far and frame.shape != "bent",
     )
-    if not short_enough(other):
-        return None
-    return replace(other, long=followed_long(other, read))
+    return other if short_enough(other) else None
 
 
 def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
@@ -270,11 +284,11 @@ def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int 
 
 
 def _shape(
-    kinds: set[type[h.Hypothesis]], look: str, spread: bool, rng: random.Random
+    kinds: set[type[h.Hypothesis]], look: str, plain: bool, rng: random.Random
 ) -> str:
     if kinds & BOUNDED:
-        return "box" if spread or rng.random() < 0.5 else "bent"
-    return "bowl" if spread else look
+        return "box" if plain or rng.random() < 0.5 else "bent"
+    return "bowl" if plain else look
 
 
 def _wholes(
@@ -282,7 +296,8 @@ def _wholes(
 ) -> dict[k.Var, int] | None:
     """Return naturals that meet the conditions on them alone."""
     alone = _alone(read, assumed)
-    long = rng.random() < 0.12
+    most = limit(read, assumed)
+    long = rng.random() < (LONG_RUNS if most else 0.12)
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
     some = [0, 0, 1, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
@@ -290,15 +305,17 @@ def _wholes(
             v: rng.choice(some) + (1 if v.sort is Sort.COUNT else rng.choice([0, 1]))
             for v in read.wholes
         }
-        far = _far(read) if played else list(out)
+        far = far_of(read) if played else list(out)
         out |= {v: rng.choice([1, 1, 2, 2, 3, 4, 5]) for v in far if played}
         near = [v for v in read.wholes if v not in far and v.sort is Sort.COUNT]
         if played and near and rng.random() < 0.15:
-            out[rng.choice(near)] = rng.choice([4, 8])
+            out[rng.choice(near)] = rng.choice([4, 8, 32] if most else [4, 8])
         if long and far:
             steps = any(isinstance(one, k.Steps) for one in read.inside)
             more = [60, 100] if played else [300] if steps else [10**3, 10**6]
             out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
+            if most:
+                out[rng.choice(far)] = int(2 ** rng.uniform(2, log2(FARTHEST)))
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
@@ -341,7 +358,7 @@ def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
     ]
 
 
-def _far(read: Read) -> list[k.Var]:
+def far_of(read: Read) -> list[k.Var]:
     """Return the numbers of all rounds, which may be large."""
     paces = {v for run in read.splits for side in k.Side for v in run.pace(side).free}
     places: list[k.Term] = [one for one in read.inside if isinstance(one, k.Iterate)]

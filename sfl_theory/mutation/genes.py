@@ -13,8 +13,12 @@ from sfl_theory.mutation.many import Many
 
 REACH = 14
 """Units of length and of function values are changed by powers of two up to this."""
+STEEP = 14
+"""A coordinate at rest has a curvature up to this power of two times another's."""
 FINE = 11
 """Bits of numbers near good models."""
+FEW_BITS = 2
+"""Bits of numbers with which products over rounds cancel: gamma + t over gamma + s."""
 Genes = dict[str, Array]
 PLAIN = (1, 0.5, 0.25, 2, 3)
 """Numbers that a condition on rates may ask for."""
@@ -56,6 +60,8 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
                 fixed = rng.choice(some, size=(size, 1))
                 own = one + name[1:]
                 out[own] = np.where(plain, fixed, out[own])
+    if frame.rest:
+        out["o."] = np.exp2(rng.uniform(-3, STEEP, size=(size, 1)))
     light = rng.random((size, 1)) < 0.25
     equal = rng.random((size, 1)) < 0.3
     for name in frame.genes:
@@ -65,7 +71,12 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
         if name[:1] == "w" and name != "w0":
             out[name] = np.where(light, out["w0"] / 64, out[name])
     out = in_other_units(out, frame, rng, 0.5)
-    return {name: snapped(value) for name, value in out.items()}
+    return {name: snapped(value, bits_of(frame, 7)) for name, value in out.items()}
+
+
+def bits_of(frame: Frame, bits: int) -> int:
+    """Return how many bits numbers have: few where a long run is followed exactly."""
+    return FEW_BITS if frame.far and frame.turned else bits
 
 
 def in_other_units(
@@ -95,7 +106,7 @@ def in_other_units(
     return out
 
 
-def snapped(value: Array, bits: int = 7) -> Array:
+def snapped(value: Array, bits: int) -> Array:
     """Return numbers of few bits, so that fractions stay short."""
     mantissa, exponent = np.frexp(value)
     exponent = np.clip(exponent, -64, 64)
@@ -125,7 +136,7 @@ def children(genes: Genes, frame: Frame, rng: np.random.Generator, size: int) ->
             moved = np.where(rng.random((size, 1)) < 0.1, -moved, moved)
         out[name] = np.where(rng.random((size, 1)) < often, moved, value)
     out = in_other_units(out, frame, rng, 0.2)
-    return {name: snapped(value) for name, value in out.items()}
+    return {name: snapped(value, bits_of(frame, 7)) for name, value in out.items()}
 
 
 def nearby(
@@ -174,7 +185,7 @@ def nearby(
         if twin in genes:
             same = rng.random((size, 1)) < 0.2
             far = np.where(same, genes[twin][best], far)
-        out[name] = snapped(np.where(jumps & chosen, far, moved), FINE)
+        out[name] = snapped(np.where(jumps & chosen, far, moved), bits_of(frame, FINE))
     return out
 
 
@@ -188,7 +199,7 @@ def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> 
     first = genes[name]
 
     def evaluated(factor: Array | float) -> Many | None:
-        now = genes | {name: snapped(first * factor)}
+        now = genes | {name: snapped(first * factor, bits_of(frame, 7))}
         try:
             return building.build(frame, read, now, exact=False)[1]
         except NotEvaluatedError:
@@ -219,7 +230,8 @@ def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> 
     best = np.zeros(first.shape)
     for edge in (high * 1.01, low * 0.999):
         best = np.where((edge > 0) & met(edge), edge, best)
-    return genes | {name: snapped(np.where(best > 0, first * best, first))}
+    edge = np.where(best > 0, first * best, first)
+    return genes | {name: snapped(edge, bits_of(frame, 7))}
 
 
 def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:

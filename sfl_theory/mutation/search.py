@@ -18,12 +18,20 @@ import numpy as np
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected
+from sfl_theory.kernel.conditions import prepared
 from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.frames import DECK, Card, drawn_frame, other_size
+from sfl_theory.mutation.frames import (
+    DECK,
+    Card,
+    drawn_frame,
+    far_of,
+    other_size,
+    resized,
+)
 from sfl_theory.mutation.genes import Genes, children, first_genes, nearby, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
@@ -35,11 +43,13 @@ from sfl_theory.proofs.export import ModelData, Statement, model_of
 CROWD, FEW = 128, 24
 """Models of a crowd at most and at least."""
 ROOM = 4096
-"""Models times outcomes, or places of moments, of a crowd."""
+"""Models times outcomes of a crowd."""
+FAR_ROOM = 32_768
+"""Models times rounds of a crowd that is followed by moments."""
 SOME = 20
 """Rounds from which on a crowd takes long."""
-LONGEST = 100
-"""Rounds up to which a climb makes a run longer."""
+PROBED, DIGITS = 16, 4_000
+"""Rounds that are tried in fractions, and bits that these may have in a long run."""
 CLIMB = 8
 """Generations of a climb towards one neighbour."""
 AGAIN = 0.5
@@ -234,8 +244,7 @@ class Search:
             tried = frame
             if turn % 3 == 2:
                 other = other_size(frame, self.read, target.hypotheses, self.rng)
-                if other is not None and other.rounds <= LONGEST:
-                    tried = other
+                tried = other or frame
             near = nearby(genes, tried, self.dice, _size(tried) // 2, scale)
             crowd = {name: np.concatenate([genes[name], near[name]]) for name in genes}
             found = self._evaluated(tried, crowd, (place,))
@@ -313,20 +322,45 @@ class Search:
     def _confirmed(self, place: int, frame: Frame, genes: Genes, row: int) -> bool:
         self.asked += 1
         one = self.around[place]
-        values = {name: float(a[row, 0]) for name, a in genes.items()}
+        alone = {name: a[row : row + 1] for name, a in genes.items()}
+        values = {name: float(a[0, 0]) for name, a in alone.items()}
+        frame = self._shortened(place, frame, alone)
         try:
             data = _mentioned(exact_model(frame, self.read, values), one)
             if place in self.units:
-                alone = {name: a[row : row + 1] for name, a in genes.items()}
                 _, e = build(frame, self.read, alone, exact=False)
                 data = _in_units(data, e, one, self.units[place])
             model = model_of(data)
+            if (
+                frame.far
+                and frame.turned
+                and _digits(model, one, frame.rounds) > DIGITS
+            ):
+                return False
         except (Rejected, NotEvaluatedError, ArithmeticError):
             return False
         if not self.decide(one, model):
             return False
         self.found[place] = data
         return True
+
+    def _shortened(self, place: int, frame: Frame, genes: Genes) -> Frame:
+        """Return about the shortest run of a model in which a neighbour is broken.
+
+        The kernel follows it round by round.
+        """
+        hypotheses = self.around[place].hypotheses
+        for v in far_of(self.read) if frame.rounds > SOME else ():
+            low, high = 0, dict(frame.wholes)[v]
+            while high - low > max(1, high // 8):
+                n = (low + high) // 2
+                other = resized(frame, self.read, hypotheses, v, n, self.rng)
+                found = other and self._evaluated(other, genes, (place,))
+                if other and found and found[0].get(place, [-1])[0] > MARGIN:
+                    frame, high = other, n
+                else:
+                    low = n
+        return frame
 
     def _evaluated(
         self, frame: Frame, genes: Genes, places: Sequence[int] | None = None
@@ -468,10 +502,22 @@ def _kind(frame: Frame) -> str:
 
 def _size(frame: Frame) -> int:
     """Return how many models a crowd of this frame has."""
-    rounds = 1 if frame.folded else frame.rounds
-    bits = rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
-    places = bits + 2 if frame.spread else 2 ** min(bits, 9)
-    return max(FEW, min(CROWD, ROOM // places))
+    if frame.far:
+        return max(FEW, min(CROWD, FAR_ROOM // max(frame.rounds, 1)))
+    bits = frame.rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
+    return max(FEW, min(CROWD, ROOM >> min(bits, 9)))
+
+
+def _digits(model: Model, one: Neighbour, rounds: int) -> int:
+    """Return about how many bits the kernel's fractions have after a long run."""
+    inside = subterms(one.left, one.right, *one.hypotheses)
+    e = prepared(model, inside)
+    (run,) = (x for x in inside if isinstance(x, k.Split))
+    first, second = (
+        max(z.denominator.bit_length() for x in e.iterate(run, t) for z in x)
+        for t in (PROBED, 2 * PROBED)
+    )
+    return second + max(second - first, 0) * rounds // PROBED
 
 
 def _mentioned(data: ModelData, one: Neighbour) -> ModelData:
