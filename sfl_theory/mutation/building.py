@@ -111,6 +111,7 @@ class Frame:
         ties: in their order.
         rest: whether a third coordinate, at rest, has a curvature of its own.
         far: the run is followed by its moments, not outcome by outcome.
+        strong: all curvatures have to be above 0.
     """
 
     clients: int
@@ -133,6 +134,7 @@ class Frame:
     steps: int
     rest: bool = False
     far: bool = False
+    strong: bool = False
     genes: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -151,13 +153,14 @@ def opened(one: h.Hypothesis) -> h.Hypothesis:
 def genes_of(frame: Frame, read: Read) -> dict[str, str]:
     """Return the names of the genes and their kinds."""
     out: dict[str, str] = {}
+    own = SIGNED if frame.signed else RAISED
     for n in range(frame.clients):
         out[f"w{n}"] = POSITIVE
         if frame.drawn[n]:
             out[f"q{n}"] = POSITIVE
         for p in (0, 1):
             if n == 0 or not frame.same:
-                out[f"h{n}{p}"] = RAISED if not frame.signed else SIGNED
+                out[f"h{n}{p}"] = POSITIVE if frame.strong else own
             out[f"c{n}{p}"] = SIGNED
         if frame.turned and (n == 0 or not frame.same):
             out[f"m{n}"] = SIGNED

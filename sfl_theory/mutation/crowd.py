@@ -131,7 +131,7 @@ class Crowd:
             first.centre,
             first.width,
             sum((a * F.mixed for a, F in pairs), 0 * first.mixed),
-            average(lambda F: F.rest),
+            sum((a * F.rest for a, F in pairs), 0 * first.rest),
         )
 
     def corners(self) -> list[Array]:

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 from math import log2
+from typing import TypeGuard
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
@@ -16,9 +17,9 @@ from sfl_theory.mutation.following import FARTHEST, followed, limit, short_enoug
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
-LONG_RUNS = 0.4
+LONG_RUNS = 0.5
 """How often a run is long where moments may be followed."""
-RESTS = 0.25
+RESTS = 0.4
 """How often a third coordinate rests."""
 MANY = 3
 """With more clients one of them has noise."""
@@ -72,6 +73,12 @@ def drawn_frame(
         card: what functions and start are like; None: drawn, too.
     """
     look, turn, levels = card or rng.choice(DECK)
+    strong = any(
+        isinstance(body, h.Convex) and bool(body.modulus.numerator.parts)
+        for body in map(opened, assumed)
+    )
+    if strong and look == "bent":
+        look, turn, levels = "bowl", True, (None,)
     kinds = {type(opened(one)) for one in assumed}
     gone = {type(opened(one)) for one in dropped}
     clients = rng.choice(
@@ -110,7 +117,7 @@ def drawn_frame(
         drawn = [one and rounds * clients <= many for one in drawn]
         far = followed(read, assumed, rounds, made, noise, drawn)
     quiet = "coin" not in noise and not any(drawn)
-    shape = _shape(kinds, look, bool(far) and not quiet, rng)
+    shape = _shape(kinds, look, strong or (bool(far) and not quiet), rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
     turned = shape != "bent" and turn and (quiet or not far)
     ties = ties_of(read, assumed, dropped, rng)
@@ -143,6 +150,7 @@ def drawn_frame(
         steps=made,
         rest=shape != "bent" and rng.random() < RESTS,
         far=bool(far) and shape != "bent",
+        strong=strong,
     )
     return named(frame, read) if short_enough(frame) else None
 
@@ -315,7 +323,7 @@ def _wholes(
             more = [60, 100] if played else [300] if steps else [10**3, 10**6]
             out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
             if most:
-                out[rng.choice(far)] = int(2 ** rng.uniform(2, log2(FARTHEST)))
+                out[rng.choice(far)] = int(2 ** rng.uniform(4, log2(FARTHEST)))
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
@@ -365,8 +373,8 @@ def far_of(read: Read) -> list[k.Var]:
     if any(isinstance(v, k.BoundNat) for one in places for v in one.free):
         places += [one for one in read.inside if isinstance(one, k.Steps)]
     rounds = {v for one in places for v in one.free}
-    counts = (v for v in read.wholes if v.sort is Sort.COUNT)
-    return [v for v in counts if v in rounds and v not in paces]
+    far = [v for v in read.wholes if v in rounds and v not in paces]
+    return [v for v in far if v.sort is Sort.COUNT] or far
 
 
 def _most(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> int:
@@ -433,14 +441,23 @@ def ties_of(
                 out.append((one, v, one in dropped))
     held = [one for one in every if isinstance(opened(one), h.Holds)]
     rng.shuffle(held)
-    held.sort(key=numeric)
+    numbers = {one: k.number_of(one.form) for one in assumed if _plain(one)}
+    equal = {one for one, z in numbers.items() if -z in numbers.values()}
+    held.sort(key=lambda one: (one not in equal, numeric(one)))
     for one in held:
-        own = [v for v in _reals(one, read) if v not in tied and v not in running]
-        if own and rng.random() < (0.5 if numeric(one) else 0.95):
+        free = (v for v in _reals(one, read) if v not in tied)
+        own = [v for v in free if one in equal or v not in running]
+        often = 1 if one in equal else 0.5 if numeric(one) else 0.95
+        if own and rng.random() < often:
             v = rng.choice(own)
             tied.add(v)
             out.append((one, v, one in dropped))
     return tuple(out)
+
+
+def _plain(one: h.Hypothesis) -> TypeGuard[h.Holds]:
+    """Return whether a hypothesis is a condition on parameters, for all indices one."""
+    return isinstance(one, h.Holds) and numeric(one)
 
 
 def _reals(one: object, read: Read) -> list[k.Var | k.ClientFamily]:

@@ -189,6 +189,15 @@ def nearby(
     return out
 
 
+def slower(genes: Genes, frame: Frame, factor: float) -> Genes:
+    """Return models with rates times a factor, as in longer runs."""
+    rates = {f"a.{v}" for v in frame.paces}
+    return {
+        name: snapped(a * factor, bits_of(frame, FINE)) if name in rates else a
+        for name, a in genes.items()
+    }
+
+
 def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> Genes:
     """Return the genes with a parameter at the edge of the conditions on it.
 

@@ -79,8 +79,8 @@ def reach(e: Many, u: Any) -> Array:
     if isinstance(u, k.Part | k.Expected):
         return reach(e, u.vector)
     if isinstance(u, k.Iterate | k.LocalPoint):
-        later = int(isinstance(u, k.LocalPoint))
-        return _visited(e, u.run, e.whole(u.round) + later)
+        t = e.whole(u.round)
+        return _visited(e, u.run, t + 1 if isinstance(u, k.LocalPoint) else t)
     if isinstance(u, k.Star):
         return _largest(e.crowd.stars[u.function]) * _condition(e)
     return _largest(e.atom(u))

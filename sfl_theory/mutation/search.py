@@ -32,7 +32,14 @@ from sfl_theory.mutation.frames import (
     other_size,
     resized,
 )
-from sfl_theory.mutation.genes import Genes, children, first_genes, nearby, pushed
+from sfl_theory.mutation.genes import (
+    Genes,
+    children,
+    first_genes,
+    nearby,
+    pushed,
+    slower,
+)
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.rounding import error
@@ -240,13 +247,18 @@ class Search:
         good, target = self.good[place, kind], self.around[place]
         frame, genes, score = good.frame, good.genes, good.score
         scale, refused = 1.0, 0
-        for turn in range(CLIMB // 2 if frame.rounds > SOME else CLIMB):
+        fewer = frame.rounds > SOME and not frame.far
+        for turn in range(CLIMB // 2 if fewer else CLIMB):
             tried = frame
             if turn % 3 == 2:
                 other = other_size(frame, self.read, target.hypotheses, self.rng)
                 tried = other or frame
             near = nearby(genes, tried, self.dice, _size(tried) // 2, scale)
-            crowd = {name: np.concatenate([genes[name], near[name]]) for name in genes}
+            other_pace = slower(genes, tried, frame.rounds / max(tried.rounds, 1))
+            crowd = {
+                name: np.concatenate([genes[name], near[name], other_pace[name]])
+                for name in genes
+            }
             found = self._evaluated(tried, crowd, (place,))
             if found is None or place not in found[0]:
                 continue
