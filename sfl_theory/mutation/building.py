@@ -9,7 +9,7 @@ so that a bound is met with equality.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -47,9 +47,31 @@ class Subject:
         return (one.left, one.right, *sorted(one.hypotheses, key=str), *self.extra)
 
 
+def many_rounds(statement: Statement, inside: Collection[k.Term]) -> bool:
+    """Return whether a statement bounds what many rounds reach.
+
+    There an iterate's round is an index of a sum, or differs from another iterate's by
+    a parameter, or stands in a coefficient: ``E||x(t) - x*||^2 <= c/(g + t)``.
+    """
+    rounds = [ratio(one.round) for one in inside if isinstance(one, k.Iterate)]
+    numbers = {
+        symbol
+        for side in (statement.left, statement.right)
+        for c in side.coefficients.values()
+        for part in (c.numerator, *dict(c.denominator))
+        for symbol in part.parts
+    }
+    many = any(
+        isinstance(s, k.BoundNat) or s in numbers
+        for one in rounds
+        for s in one.numerator.parts
+    )
+    return many or any((one - rounds[0]).numerator.parts for one in rounds)
+
+
 @dataclass(frozen=True)
 class Read:
-    """The variables of a statement by kind."""
+    """The variables of a statement by kind, and whether it bounds many rounds."""
 
     inside: frozenset[k.Term]
     wholes: tuple[k.Var, ...]
@@ -61,6 +83,7 @@ class Read:
     splits: tuple[k.Split, ...]
     stars: tuple[k.Function, ...]
     kinds: frozenset[type]
+    many: bool
 
     @staticmethod
     def of(one: Subject) -> Read:
@@ -88,6 +111,7 @@ class Read:
             tuple(s for s in inside if isinstance(s, k.Split)),
             tuple(sorted(stars, key=str)),
             frozenset(type(opened(one)) for one in one.statement.hypotheses),
+            many_rounds(one.statement, inside),
         )
 
 

@@ -304,7 +304,7 @@ def _wholes(
 ) -> dict[k.Var, int] | None:
     """Return naturals that meet the conditions on them alone."""
     alone = _alone(read, assumed)
-    most = limit(read, assumed)
+    most = limit(read, assumed) if read.many else 0
     long = rng.random() < (LONG_RUNS if most else 0.12)
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
     some = [0, 0, 1, 1, 2] if played else [0, 0, 1, 2, 5, 20]
@@ -342,6 +342,7 @@ def _at_rest(
     step, for the first one leaves the block where it is.
     """
     places = {v for one in read.inside if isinstance(one, k.Iterate) for v in one.free}
+    places = set() if read.many else places
     first = {v: 0 for v in wholes if v in places and v.sort is not Sort.COUNT}
     steps = {v for run in read.splits for side in k.Side for v in run.pace(side).free}
     more = {
@@ -374,7 +375,7 @@ def far_of(read: Read) -> list[k.Var]:
         places += [one for one in read.inside if isinstance(one, k.Steps)]
     rounds = {v for one in places for v in one.free}
     far = [v for v in read.wholes if v in rounds and v not in paces]
-    return [v for v in far if v.sort is Sort.COUNT] or far
+    return [v for v in far if v.sort is Sort.COUNT] or (far if read.many else [])
 
 
 def _most(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> int:

@@ -11,7 +11,8 @@ With arrays of fractions (one model) the same code says what a model's constants
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
@@ -96,6 +97,12 @@ class Many:
             second = self._signs[:, place] == 1
             out = out * np.where(second[None], 1 - p, p)
         self.chances = out
+
+    def at_sizes(self, wholes: dict[k.Var, int]) -> Many:
+        """Return the same, other rounds of the same runs."""
+        other = copy(self)
+        other.crowd, other._memo = replace(self.crowd, wholes=wholes), {}
+        return other
 
     # numbers
 

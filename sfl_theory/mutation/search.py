@@ -17,7 +17,7 @@ import numpy as np
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Rejected
+from sfl_theory.kernel.algebra import Rejected, Sort
 from sfl_theory.kernel.conditions import prepared
 from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.terms import subterms
@@ -393,6 +393,7 @@ class Search:
     ) -> tuple[dict[int, Array], dict[int, Array]]:
         whole = self.around[0].whole
         sides: tuple[Side, Side] | None = None
+        moved: Array | None = None
         true: dict[h.Hypothesis, Array] = {}
         scores, rows = {}, {}
         for place in places:
@@ -413,7 +414,9 @@ class Search:
             except NotEvaluatedError:
                 continue
             changed = one.left is not whole.left or one.right is not whole.right
-            score, gap = _score(whole, changed, low, high, sides)
+            if not changed and moved is None:
+                moved = self._moved(e, sides)
+            score, gap = _score(whole, changed, low, high, sides, moved)
             score = np.where(ok & np.isfinite(score), score, -np.inf)
             if (score > MARGIN).any():
                 rounded = error(e, one.left) + error(e, one.right)
@@ -422,6 +425,16 @@ class Search:
             scores[place] = score
             rows[place] = np.argsort(-score)[:PARENTS]
         return scores, rows
+
+    def _moved(self, e: Many, sides: tuple[Side, Side]) -> Array:
+        """Return how far both sides are from what they are at half the rounds."""
+        whole, size = self.around[0].whole, e.crowd.wholes
+        half = {v: max(size[v] // 2, v.sort is Sort.COUNT) for v in far_of(self.read)}
+        if any(v in run.free for v in half for run in self.read.splits):
+            return 0 * e.ones
+        before = e.at_sizes({**size, **half})
+        pairs = zip(sides, (whole.left, whole.right), strict=True)
+        return sum((np.abs(s[0] - before.form(w)[0]) for s, w in pairs), 0 * e.ones)
 
     def _sides(
         self,
@@ -451,14 +464,20 @@ Side = tuple[Array, Array]
 
 
 def _score(
-    whole: Statement, changed: bool, low: Side, high: Side, sides: tuple[Side, Side]
+    whole: Statement,
+    changed: bool,
+    low: Side,
+    high: Side,
+    sides: tuple[Side, Side],
+    moved: Array | None,
 ) -> tuple[Array, Array]:
     """Return by how much a neighbour is broken, from -1 to 1, and left minus right.
 
     It is left minus right relative to their sizes; and relative to what the change
     takes from the right side and what was between the sides before it, if this is less:
     before and after a short step distances are nearly equal, which says how short the
-    step is and no more. Where no side is changed, nearly equal sides are no success.
+    step is and no more. Where no side is changed, it is relative to what half of the
+    rounds did.
     What is lost in the rounding of the terms has the score -1.
 
     Args:
@@ -467,6 +486,8 @@ def _score(
         low: the neighbour's left side.
         high: its right side.
         sides: of the whole statement.
+        moved: by how much they differ from what they are after half the rounds, if no
+            side was changed.
     """
     gap, size = low[0] - high[0], np.abs(low[0]) + np.abs(high[0])
     terms, room = low[1] + high[1], sides[1][0] - sides[0][0]
@@ -477,8 +498,11 @@ def _score(
     if changed and not whole.equal:
         seen &= part > NOISE * terms
         score = np.minimum(score, gap / np.where(seen, part, 1))
-    elif not whole.equal:
-        score = np.where((score < 0) & (score > EQUAL), HOPE, score)
+    elif not whole.equal and moved is not None:
+        lost = (score < 0) & (score > EQUAL) & (moved == 0)
+        score = np.where(lost, HOPE, score)
+        short = gap / np.where(seen, np.abs(gap) + moved, 1)
+        score = np.where(moved > 0, np.minimum(score, short), score)
     return np.where(seen, score, -1), gap
 
 
