@@ -146,11 +146,12 @@ class Far(Many):
             else np.broadcast_to(parts[0], shape)
             for parts in zip(*moves, strict=True)
         )
-        x, mixed = self.crowd.start, bool(np.any(cross))
+        x, mixed = 0 * self.crowd.start, bool(np.any(cross))
         for t in range(rounds):
             turned = cross[t] * x[:, ::-1] if mixed else 0.0
             x = straight[t] * x + shift[t] + turned
             out[t + 1, :, 0] = x
+        out[0, :, 0] = 0
         if law:
             means, (square, both, rest) = out[:-1, :, 0], law
             more, v = (square * means + 2 * both) * means + rest, 0 * x
@@ -159,10 +160,13 @@ class Far(Many):
                 v = square[t] * v + more[t]
                 out[t + 1, :, 1] = v
             out[:, :, 1] = np.sqrt(np.maximum(out[:, :, 1], 0))
+        out[:, :, 0] += self.crowd.start
         return out
 
     def _round(self, run: k.Split, t: Index) -> list[Array]:
-        """Return a round as an affine map, each (rounds, models, 2).
+        """Return a round as an affine map of x - x(0), each (rounds, models, 2).
+
+        So a start at which nothing moves stays what it is.
 
         Returns:
             What a coordinate is multiplied by, what the other one is, what is added;
@@ -185,7 +189,7 @@ class Far(Many):
         ]
         mean = sum((p[..., None] * y for p, y in played), 0 * played[0][1])
         other = np.stack([mean[..., 2, 0], mean[..., 1, 1]], -1)
-        out = [_own(mean), other, mean[..., 0, :]]
+        out = [_own(mean), other, mean[..., 0, :] - self.crowd.start]
         if self.slots == 1:
             return out
         square = both = rest = 0 * other
@@ -205,8 +209,8 @@ def _own(y: Array) -> Array:
 class Round(Many):
     """One round from an iterate that is a symbol, with given draws.
 
-    A vector's slots are a constant, what it has of the iterate's two coordinates, and
-    of each of the round's coins.
+    A vector's slots are what it is from the start, what it has of the two coordinates
+    of the iterate's distance from there, and of each of the round's coins.
     """
 
     def __init__(
@@ -219,6 +223,7 @@ class Round(Many):
     def iterate(self, run: k.Run, t: Index) -> Array:
         """Return the symbol."""
         out = np.zeros((len(self.crowd.start), self.slots, 2))
+        out[:, 0] = self.crowd.start
         out[:, 1, 0] = out[:, 2, 1] = 1
         return out
 

@@ -27,6 +27,9 @@ MIXED = 5_000
 VISITS = 32
 """Local steps of all clients in one round of a long run."""
 
+MADE = 40_000
+"""Local steps of all clients in all rounds of a long run."""
+
 SINGLE = (k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw, k.Descent)
 """What is known outcome by outcome only."""
 
@@ -77,8 +80,8 @@ def _watched(one: h.Hypothesis) -> bool:
 def short_enough(frame: Frame) -> bool:
     """Return whether both the crowd and the kernel can follow the run."""
     if frame.far:
-        most = MIXED if frame.turned else FARTHEST
-        return frame.rounds <= most and frame.steps * frame.clients <= VISITS
+        most, each = MIXED if frame.turned else FARTHEST, frame.steps * frame.clients
+        return frame.rounds <= min(most, MADE // max(each, 1)) and each <= VISITS
     if frame.rounds <= LONG:
         return True
     quiet = "coin" not in frame.noise and not any(frame.drawn)

@@ -320,9 +320,9 @@ class Many:
     def _gradient(self, F: Shape, x: Array) -> Array:
         if self.slots == 1:
             return F.gradient(x)
-        mixed = F.mixed[:, None] * x[..., ::-1]
-        found: Array = F.curvature[:, None] * x + mixed
-        return found + self._still(F.linear[:, None])
+        found: Array = F.curvature[:, None] * x
+        found[..., :1, :] += F.linear[:, None]
+        return found + F.mixed[:, None] * x[..., ::-1] if F.mixed.any() else found
 
     def _expected(self, atom: k.Expected) -> Array:
         t = self.whole(atom.round)

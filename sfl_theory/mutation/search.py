@@ -51,8 +51,8 @@ CROWD, FEW = 128, 24
 """Models of a crowd at most and at least."""
 ROOM = 4096
 """Models times outcomes of a crowd."""
-FAR_ROOM = 32_768
-"""Models times rounds of a crowd that is followed by moments."""
+FAR_ROOM = 65_536
+"""Models times local steps of a crowd that is followed by moments."""
 SOME = 20
 """Rounds from which on a crowd takes long."""
 PROBED, DIGITS = 16, 4_000
@@ -539,7 +539,8 @@ def _kind(frame: Frame) -> str:
 def _size(frame: Frame) -> int:
     """Return how many models a crowd of this frame has."""
     if frame.far:
-        return max(FEW, min(CROWD, FAR_ROOM // max(frame.rounds, 1)))
+        made = frame.rounds * frame.steps * frame.clients
+        return max(FEW, min(CROWD, FAR_ROOM // max(made, 1)))
     bits = frame.rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
     return max(FEW, min(CROWD, ROOM >> min(bits, 9)))
 
