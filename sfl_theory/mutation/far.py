@@ -59,7 +59,11 @@ class Far(Many):
     # sums over rounds
 
     def whole(self, value: Poly) -> Any:
-        """Return the value of an index: all of them, where it is one of many rounds."""
+        """Return the value of an index: all of them, where it is one of many rounds.
+
+        Raises:
+            NotEvaluatedError: the rounds are no neighbours.
+        """
         over = {v: s for v, s in self.at.items() if isinstance(s, Span)}
         if over.keys().isdisjoint(value.free):
             return super().whole(value)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.terms import subterms
-from sfl_theory.mutation.building import Frame, Read, opened
+from sfl_theory.mutation.building import Frame
+from sfl_theory.mutation.reading import Read, opened
 
 BITS = 5
 """Coins and draws of a model that is enumerated."""

@@ -12,8 +12,9 @@ from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import Frame, Read, Tie, opened
+from sfl_theory.mutation.building import Frame, Tie
 from sfl_theory.mutation.following import FARTHEST, followed, limit, short_enough
+from sfl_theory.mutation.reading import Read, opened
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""

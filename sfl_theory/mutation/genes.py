@@ -6,10 +6,11 @@ import numpy as np
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import POSITIVE, SIGNED, Frame, Read
+from sfl_theory.mutation.building import POSITIVE, SIGNED, Frame
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.reading import Read
 
 REACH = 14
 """Units of length and of function values are changed by powers of two up to this."""

@@ -13,9 +13,9 @@ from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import subterms
-from sfl_theory.mutation.building import many_rounds
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
+from sfl_theory.mutation.reading import many_rounds
 from sfl_theory.mutation.search import TURNS, broken
 from sfl_theory.mutation.units import with_units
 from sfl_theory.proofs.export import ModelData, Statement

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sfl_theory.kernel import hypotheses as h
-from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort
-from sfl_theory.kernel.conditions import prepared
 from sfl_theory.kernel.models import Model
-from sfl_theory.kernel.terms import subterms
-from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
+from sfl_theory.mutation.asking import DIGITS, digits, in_units, mentioned
+from sfl_theory.mutation.building import Frame, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
 from sfl_theory.mutation.frames import (
@@ -42,10 +39,12 @@ from sfl_theory.mutation.genes import (
 )
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.reading import Read, Subject
 from sfl_theory.mutation.rounding import error
+from sfl_theory.mutation.scores import HOPE, NOISE, Side, scored
 from sfl_theory.mutation.seeds import planted
-from sfl_theory.mutation.units import Scales, power, scaled
-from sfl_theory.proofs.export import ModelData, Statement, model_of
+from sfl_theory.mutation.units import Scales
+from sfl_theory.proofs.export import ModelData, model_of
 
 CROWD, FEW = 128, 24
 """Models of a crowd at most and at least."""
@@ -55,8 +54,6 @@ FAR_ROOM = 65_536
 """Models times local steps of a crowd that is followed by moments."""
 SOME = 20
 """Rounds from which on a crowd takes long."""
-PROBED, DIGITS = 16, 4_000
-"""Rounds that are tried in fractions, and bits that these may have in a long run."""
 CLIMB = 8
 """Generations of a climb towards one neighbour."""
 AGAIN = 0.5
@@ -74,12 +71,6 @@ LOOKS = 4
 MARGIN = 1e-6
 """By how much, relative to the terms, float64 has to see a neighbour broken."""
 
-HOPE = -0.5
-"""Models have children where the left side is a third of the right one at least."""
-EQUAL = -1e-3
-"""Sides that are closer are equal because little happens in the model."""
-NOISE = 1e-10
-"""Sides that are so small, relative to their terms, are rounding errors."""
 
 Decide = Callable[[Neighbour, Model], bool]
 
@@ -338,16 +329,12 @@ class Search:
         values = {name: float(a[0, 0]) for name, a in alone.items()}
         frame = self._shortened(place, frame, alone)
         try:
-            data = _mentioned(exact_model(frame, self.read, values), one)
+            data = mentioned(exact_model(frame, self.read, values), one)
             if place in self.units:
                 _, e = build(frame, self.read, alone, exact=False)
-                data = _in_units(data, e, one, self.units[place])
+                data = in_units(data, e, one, self.units[place])
             model = model_of(data)
-            if (
-                frame.far
-                and frame.turned
-                and _digits(model, one, frame.rounds) > DIGITS
-            ):
+            if frame.far and frame.turned and digits(model, one, frame.rounds) > DIGITS:
                 return False
         except (Rejected, NotEvaluatedError, ArithmeticError):
             return False
@@ -379,7 +366,7 @@ class Search:
     ) -> tuple[dict[int, Array], dict[int, Array]] | None:
         """Return for each neighbour, by default the open ones, scores and best models.
 
-        For the scores see `_score`.
+        For the scores see `scored`.
         """
         self.crowds += 1
         try:
@@ -416,7 +403,7 @@ class Search:
             changed = one.left is not whole.left or one.right is not whole.right
             if not changed and moved is None:
                 moved = self._moved(e, sides)
-            score, gap = _score(whole, changed, low, high, sides, moved)
+            score, gap = scored(whole, changed, low, high, sides, moved)
             score = np.where(ok & np.isfinite(score), score, -np.inf)
             if (score > MARGIN).any():
                 rounded = error(e, one.left) + error(e, one.right)
@@ -459,78 +446,6 @@ class Search:
         return left, right
 
 
-Side = tuple[Array, Array]
-"""Value of a side, and the sum of its terms' sizes."""
-
-
-def _score(
-    whole: Statement,
-    changed: bool,
-    low: Side,
-    high: Side,
-    sides: tuple[Side, Side],
-    moved: Array | None,
-) -> tuple[Array, Array]:
-    """Return by how much a neighbour is broken, from -1 to 1, and left minus right.
-
-    It is left minus right relative to their sizes; and relative to what the change
-    takes from the right side and what was between the sides before it, if this is less:
-    before and after a short step distances are nearly equal, which says how short the
-    step is and no more. Where no side is changed, it is relative to what half of the
-    rounds did.
-    What is lost in the rounding of the terms has the score -1.
-
-    Args:
-        whole: the statement that was changed.
-        changed: whether one of its sides was.
-        low: the neighbour's left side.
-        high: its right side.
-        sides: of the whole statement.
-        moved: by how much they differ from what they are after half the rounds, if no
-            side was changed.
-    """
-    gap, size = low[0] - high[0], np.abs(low[0]) + np.abs(high[0])
-    terms, room = low[1] + high[1], sides[1][0] - sides[0][0]
-    part = np.abs(gap + room) + np.abs(room)
-    gap = np.abs(gap) if whole.equal else gap
-    seen = np.abs(gap) > NOISE * terms
-    score = gap / np.where(seen, size, 1)
-    if changed and not whole.equal:
-        seen &= part > NOISE * terms
-        score = np.minimum(score, gap / np.where(seen, part, 1))
-    elif not whole.equal and moved is not None:
-        lost = (score < 0) & (score > EQUAL) & (moved == 0)
-        score = np.where(lost, HOPE, score)
-        short = gap / np.where(seen, np.abs(gap) + moved, 1)
-        score = np.where(moved > 0, np.minimum(score, short), score)
-    return np.where(seen, score, -1), gap
-
-
-def _in_units(data: ModelData, e: Many, one: Neighbour, by: Scales) -> ModelData:
-    """Return a model in units in which a neighbour is broken, if there are some.
-
-    Args:
-        data: the model.
-        e: the same, evaluated.
-        one: the neighbour, with a summand times a factor.
-        by: a change of units that changes the factor.
-
-    Raises:
-        ValueError: the neighbour is none of these.
-    """
-    if one.summand is None or one.factor is None:
-        raise ValueError(f"{one.change}: no summand times a factor")
-    sides = one.whole.left, one.whole.right, one.summand
-    left, right, summand = (float(e.form(side)[0][0, 0]) for side in sides)
-    now, grows = float(e.number(one.factor)[0, 0]), power(one.factor, by)
-    if summand > 0:
-        wanted = min(0.0, np.log2((left - right + summand) / (summand * now)) - 2)
-    else:
-        wanted = max(0.0, np.log2((right - left - summand) / (-summand * now)) + 2)
-    steps = int(np.ceil(abs(wanted) / abs(grows)))
-    return scaled(data, by, Fraction(2) ** (steps if wanted * grows > 0 else -steps))
-
-
 def _kind(frame: Frame) -> str:
     """Return which models are compared with which: functions and start."""
     return f"{frame.shape} {frame.turned} {frame.level}"
@@ -543,35 +458,6 @@ def _size(frame: Frame) -> int:
         return max(FEW, min(CROWD, FAR_ROOM // max(made, 1)))
     bits = frame.rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
     return max(FEW, min(CROWD, ROOM >> min(bits, 9)))
-
-
-def _digits(model: Model, one: Neighbour, rounds: int) -> int:
-    """Return about how many bits the kernel's fractions have after a long run."""
-    inside = subterms(one.left, one.right, *one.hypotheses)
-    e = prepared(model, inside)
-    (run,) = (x for x in inside if isinstance(x, k.Split))
-    first, second = (
-        max(z.denominator.bit_length() for x in e.iterate(run, t) for z in x)
-        for t in (PROBED, 2 * PROBED)
-    )
-    return second + max(second - first, 0) * rounds // PROBED
-
-
-def _mentioned(data: ModelData, one: Neighbour) -> ModelData:
-    """Return a model without the variables that only the other neighbours mention."""
-    sides = (one.left, one.right, *one.hypotheses)
-    free = {v for part in sides for v in part.free}
-    inside = subterms(*sides)
-    stars = {s.function for s in inside if isinstance(s, k.Star | h.Minimiser)}
-    return replace(
-        data,
-        numbers={v: x for v, x in data.numbers.items() if v in free},
-        families={v: x for v, x in data.families.items() if v in free},
-        rates={v: x for v, x in data.rates.items() if v in free},
-        named={v: x for v, x in data.named.items() if v in free},
-        points={v: x for v, x in data.points.items() if v in free},
-        stars={v: x for v, x in data.stars.items() if v in stars},
-    )
 
 
 def broken(

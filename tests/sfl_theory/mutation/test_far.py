@@ -12,11 +12,12 @@ from ledger_parts import read_part
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort
 from sfl_theory.kernel.moments import evaluated
-from sfl_theory.mutation.building import Frame, Read, build, exact_model
+from sfl_theory.mutation.building import Frame, build, exact_model
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError, Span
 from sfl_theory.mutation.far import Far
 from sfl_theory.mutation.frames import drawn_frame
 from sfl_theory.mutation.genes import Genes, first_genes, pushed
+from sfl_theory.mutation.reading import Read
 from sfl_theory.mutation.rounding import error
 from sfl_theory.proofs.export import Statement, model_of
 
