@@ -91,7 +91,8 @@ def test_what_is_spelt_out_has_the_value_of_its_bound(
         assert not at(replace(bound, parts=less)), key
     rule = bound.step_size
     assert rule is not None
-    faster = StepSize(2 * rule.client, 2 * rule.server, "=", rule.definitions)
+    more = sp.Rational(2003, 1000)  # no rate that is drawn has this prime
+    faster = StepSize(more * rule.client, more * rule.server, "=", rule.definitions)
     assert not at(replace(bound, step_size=faster))
     gap = bound.metric.key == OBJECTIVE_GAP.key
     assert not at(replace(bound, metric=CLIENT_DISTANCE if gap else OBJECTIVE_GAP))
