@@ -15,19 +15,14 @@ from decimal import (
     Decimal,
 )
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from bounds.audit_table import NARROWEST, RESULTS
+from bounds.audit_table import NARROWEST
 from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Decided, Model, Part
-from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.replay import Claim as Replayed
 from sfl_theory.ledger import Entry, Outcome
 from sfl_theory.plain import in_plain, plain
 from sfl_theory.writer import Writer, of_paper
-
-if TYPE_CHECKING:
-    from sfl_theory.bound import StepSize
 
 INDENT = 11
 WIDEST = 100
@@ -78,8 +73,6 @@ def _lines(entry: Entry) -> Iterator[tuple[str, str]]:
         ("in words", in_plain(claim.words)),
     ]
     yield from (one for one in told if one[1])
-    if claim.kind in RESULTS and (step := _step_size(claim)) is not None:
-        yield "step size", in_plain(_rule(step))
     yield from _parts(claim, claim.parts, outcome)
     if claim.depends_on:
         yield "uses", f"in the paper's proof: {', '.join(claim.depends_on)}"
@@ -89,23 +82,6 @@ def _lines(entry: Entry) -> Iterator[tuple[str, str]]:
             yield "reading", in_plain(read)
         yield "status", f"{entry.repair.status} ({entry.repair.method})"
         yield from _parts(claim, claim.repair.parts, entry.repair)
-
-
-def _step_size(claim: Claim) -> StepSize | None:
-    """Return the rule of a theorem's case; its bounds need symbolic algebra."""
-    from sfl_theory.registry import case_of
-
-    case = case_of(claim.id)
-    return None if case is None else case.printed.step_size
-
-
-def _rule(step: StepSize) -> str:
-    """Return a learning-rate rule and its symbols, formulas between dollars."""
-    from sfl_theory.symbols import latex
-
-    named = (f"{latex(s)} = {latex(value)}" for s, value in step.definitions.items())
-    where = ", ".join(f"${one}$" for one in named)
-    return f"${step.latex()}$" + (f" with {where}" if where else "")
 
 
 def _shared(parts: tuple[Part, ...]) -> str:
@@ -144,8 +120,9 @@ def _given(
 ) -> Iterator[tuple[str, str]]:
     """Yield which run a part speaks of, and what it assumes."""
     says = part.says
-    runs = k.runs_of(says.left.value, says.right.value, *says.hypotheses)
-    for run in sorted(runs, key=str):
+    if symbols := ", ".join(f"${one}$" for one in says.definitions):
+        yield "where", in_plain(symbols)
+    for run in sorted(says.runs, key=str):
         yield "run", in_plain(run_in_words(run, write))
     used = None if found is None or found.theorem is None else found.theorem.hypotheses
     needed: dict[str, bool] = {}

@@ -16,7 +16,6 @@ from importlib import import_module
 from bounds.page import KINDS
 from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, names
-from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import PAPERS
 from sfl_theory.steps import Step, Steps
@@ -162,12 +161,8 @@ def _statements(parts: Sequence[Part], writer: Writer) -> Iterator[str]:
     known: tuple[str, ...] = ()
     seen: set[tuple[str, ...]] = set()
     for part in parts:
-        runs = k.runs_of(
-            part.says.left.value, part.says.right.value, *part.says.hypotheses
-        )
-        given = [
-            f"the run is {run_in_words(run, writer)}" for run in sorted(runs, key=str)
-        ]
+        runs = sorted(part.says.runs, key=str)
+        given = [f"the run is {run_in_words(run, writer)}" for run in runs]
         given += dict.fromkeys(f"${one.tex}$" for one in part.says.assumed)
         now = tuple(given)
         if (*now, part.says.tex) in seen:
@@ -181,6 +176,8 @@ def _statements(parts: Sequence[Part], writer: Writer) -> Iterator[str]:
         yield r"\begin{equation*}\begin{split}"
         yield broken(part.says.tex)
         yield r"\end{split}\end{equation*}"
+        if symbols := ", ".join(f"${one}$" for one in part.says.definitions):
+            yield f"where {symbols}."
 
 
 def _models(claim: Claim, lines: Sequence[str]) -> Iterator[str]:

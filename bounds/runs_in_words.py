@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.writer import Writer
+from sfl_theory.written import RATES
 
 KINDS = {
     k.Kind.V1: "SFL-V1",
@@ -16,6 +17,8 @@ TAKE_PART = {
     k.Participants.EVERYONE: "every client takes part",
     k.Participants.UPDATES: "clients are drawn and their updates are aggregated",
     k.Participants.MODELS: "clients are drawn and their models are aggregated",
+    k.Participants.MEAN: "clients are drawn, their updates are aggregated, and the "
+    "server steps by the mean of those present",
 }
 
 
@@ -30,7 +33,7 @@ def run_in_words(run: k.Run, writer: Writer) -> str:
         Algorithm, participation, steps and learning rates.
     """
     if isinstance(run, k.Descent):
-        rate = writer.number(run.rate.body).tex
+        rate = _rate(run.rate, writer)
         function = writer.function(run.function).tex
         return f"gradient descent on ${function}$ at rate ${rate}$"
     counted = run.kind is k.Kind.COUNTED
@@ -43,8 +46,13 @@ def run_in_words(run: k.Run, writer: Writer) -> str:
 
 
 def _pace(pace: k.AnyPace, writer: Writer, on_one_counter: bool) -> str:
-    steps, rate = writer.index(pace.steps), writer.number(pace.rate.body).tex
+    steps, rate = writer.index(pace.steps), _rate(pace.rate, writer)
     if on_one_counter:
         return f"averaged every ${steps}$ iterations, rate ${rate}$ at iteration $t$"
     counted = ", $t$ counting steps" if isinstance(pace, k.Stepwise) else ""
     return f"${steps}$ steps a round at rate ${rate}${counted}"
+
+
+def _rate(rate: k.Rate, writer: Writer) -> str:
+    """Return a learning rate as it was written, or else in the paper's symbols."""
+    return (RATES.get(rate) or writer.number(rate.body)).tex

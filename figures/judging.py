@@ -214,12 +214,12 @@ def results(claims: Iterable[Claim], preset: Preset, root: Path) -> list[Result]
         One result per claim, in their order.
     """
     asked = list(claims)
-    observer = Observer(preset, root)
+    observer, counts = Observer(preset, root), families(preset)
     found: dict[str, Result] = {}
     for paper in dict.fromkeys(claim.paper for claim in asked):
         family = [claim for claim in CLAIMS if claim.paper == paper]
         measured = {claim.id: _measured(claim, observer) for claim in family}
-        found |= judge(family, measured, families(preset)[paper])
+        found |= judge(family, measured, counts[paper])
     return [found[claim.id] for claim in asked]
 
 

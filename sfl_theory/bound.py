@@ -136,7 +136,7 @@ class StepSize:
         """Whether both sides have one learning rate."""
         return bool(self.client == self.server)
 
-    @property
+    @cached_property
     def words(self) -> str:
         """The rule in plain characters."""
         index = "i (local step)" if self.per_step else "t"
@@ -174,7 +174,6 @@ class StepSize:
             numeric.compiled(rule, (symbols.t,), self.definitions, constants)
             for rule in (self.client, self.server)
         ]
-        words = str(self.client) if self.same else f"{self.client} | {self.server}"
         value = None
         if symbols.t not in self.client.free_symbols:
             value = float(sides[0](np.zeros(1))[0])
@@ -182,7 +181,7 @@ class StepSize:
         return Schedule(
             sides[0],
             sides[1],
-            words,
+            self._formulas,
             self.per_step,
             value if ratio is not None else None,
             1.0 if ratio is None else ratio,
@@ -246,11 +245,20 @@ class StepSize:
 
     def ratio(self, constants: Constants) -> float | None:
         """Return the server's rate over the client's, or None if it depends on t."""
-        quotient = sp.simplify(self.server / self.client)
-        if symbols.t in quotient.free_symbols:
+        if symbols.t in self._quotient.free_symbols:
             return None
-        value = numeric.compiled(quotient, (symbols.t,), self.definitions, constants)
+        value = numeric.compiled(
+            self._quotient, (symbols.t,), self.definitions, constants
+        )
         return float(value(np.zeros(1))[0])
+
+    @cached_property
+    def _quotient(self) -> Any:
+        return sp.simplify(self.server / self.client)
+
+    @cached_property
+    def _formulas(self) -> str:
+        return str(self.client) if self.same else f"{self.client} | {self.server}"
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,25 @@ from typing import TypedDict, Unpack
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel.hypotheses import Hypothesis, Minimiser
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Rate, Star, Var, subterms
+from sfl_theory.kernel.terms import MEAN, Rate, Run, Star, Var, runs_of, subterms
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS
 from sfl_theory.plain import plain
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witness import HALF, witness
-from sfl_theory.written import Assumed, Form, Side, Terms, as_form, f, form, minimiser
+from sfl_theory.written import (
+    RATES,
+    Assumed,
+    Form,
+    Side,
+    Terms,
+    as_form,
+    definitions,
+    f,
+    form,
+    minimiser,
+)
 
 REJECTED = "evidence rejected"
 """How the line begins that says why evidence decides nothing."""
@@ -124,6 +135,19 @@ class Says:
             return r"\text{there is a federation that meets all of the assumptions}"
         relation = "=" if self.equal else r"\le"
         return f"{self.left.tex} {relation} {self.right.tex}"
+
+    @property
+    def definitions(self) -> list[str]:
+        r"""LaTeX of what symbols stand for, like ``\kappa = \frac{L}{\mu}``."""
+        given = (one for assumed in self.stated for one in assumed.of)
+        paces = (one for one in subterms(*self.runs) if isinstance(one, Rate))
+        rates = (RATES.get(one) for one in sorted(paces, key=str))
+        return definitions(self.left, self.right, *given, *rates)
+
+    @property
+    def runs(self) -> set[Run]:
+        """The runs of algorithms that are spoken of."""
+        return runs_of(self.left.value, self.right.value, *self.hypotheses)
 
 
 def says(left: Side, right: Side | Terms, *assumed: Assumed) -> Says:

@@ -250,3 +250,30 @@ def as_form(side: Side) -> Form:
     if isinstance(side, int | Fraction) or issubclass(side.kind, Ratio):
         return form(side)
     return replace(side, name=None)
+
+
+def called(value: Written[Value], tex: str) -> Written[Value]:
+    """Return a number or form that a paper has a symbol for."""
+    made = called, (value,)
+    return replace(value, tex=tex, binding=ATOM, name=None, terms=(), made=made)
+
+
+def definitions(*written: object) -> list[str]:
+    r"""Return what the symbols that were `called` so stand for, as equations in LaTeX.
+
+    Symbols of definitions are defined after them. Another letter for a parameter is no
+    definition, nor is a parameter written as what makes it larger than another one
+    (:math:`S = \mu + (S - \mu)`).
+    """
+    out, left = list[str](), list(written)
+    while left:
+        one = left.pop(0)
+        if not isinstance(one, Written) or one.made is None:
+            continue
+        operation, operands = one.made
+        if operation is called:
+            (value,) = operands
+            if value.made and value.tex and one.tex not in value.tex:
+                out.append(f"{one.tex} = {value.tex}")
+        left += operands
+    return list(dict.fromkeys(out))

@@ -8,7 +8,7 @@ formula in scalars and T, which numpy evaluates vectorised over the rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 import sympy as sp
@@ -218,16 +218,19 @@ def _function(
 ) -> Callable[..., NDArray[np.float64]]:
     """Return the formula as a function that numpy evaluates.
 
-    Asked for "numpy" by name, sympy imports all of it: another 150 modules.
+    `sympy.lambdify` would first put symbols of its own into the formula, and so make
+    all of it anew: that takes longer than the rest.
     """
     printer = NumPyPrinter({
         "fully_qualified_modules": False,
         "inline": True,
         "allow_unknown_functions": True,
     })
-    function: Callable[..., NDArray[np.float64]] = sp.lambdify(
-        arguments, formula, [{"reciprocals": reciprocals}, vars(np)], printer=printer
-    )
+    names = ", ".join(map(printer.doprint, arguments))
+    code = f"lambda {names}: {printer.doprint(formula)}"
+    function: Callable[..., NDArray[np.float64]]
+    known = {**vars(np), "reduce": reduce, "reciprocals": reciprocals}
+    function = eval(code, known)
     return function
 
 

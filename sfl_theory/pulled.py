@@ -94,20 +94,25 @@ class Pulled:
         else:
             sizes, flat = np.linalg.eigh(self.curvatures.mean(axis=0))
             x = flat[:, 0] * self.start / sizes[0]
-        found = np.empty((len(self.rates) + 1, 2))
-        found[0] = x
-        for t, (A, b) in enumerate(zip(linear, constant, strict=True)):
-            found[t + 1] = A @ found[t] + b
-        return found
+        # numpy's calls on two numbers take twenty times as long
+        one, two = x.tolist()
+        ones, twos = [one], [two]
+        columns = [*linear.reshape(-1, 4).T.tolist(), *constant.T.tolist()]
+        for a, b, c, d, e, f in zip(*columns, strict=True):
+            one, two = a * one + b * two + e, c * one + d * two + f
+            ones.append(one)
+            twos.append(two)
+        return np.stack([ones, twos], axis=1)
 
     @cached_property
     def _steps(self) -> tuple[Array, Array]:
         """A and b of what all steps of a client make of x: A x + b, (T, 2, ...)."""
         steps = self.visits or self.tau
-        keep = (1 - np.outer(self.rates, [self.S, self.mu])) ** steps
-        each = np.einsum("nij,tj,nkj->tnik", self.axes, keep, self.axes)
-        fixed = self.centres[None] - np.einsum("tnij,nj->tni", each, self.centres)
-        return each, fixed
+        lost = 1 - (1 - np.outer(self.rates, [self.S, self.mu])) ** steps
+        onto = np.einsum("nij,nkj->jnik", self.axes, self.axes)
+        pulls = np.einsum("jnik,nk->jni", onto, self.centres)
+        each, fixed = (lost @ one.reshape(2, -1) for one in (onto, pulls))
+        return np.eye(2) - each.reshape(-1, 2, 2, 2), fixed.reshape(-1, 2, 2)
 
     @cached_property
     def _rounds(self) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ from sfl_theory.atoms import Notation, counts_rounds, pool
 from sfl_theory.formulas import Later
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import ONE, Poly, Ratio, Sort, Symbol, ratio
+from sfl_theory.kernel.algebra import ONE, Poly, Ratio, Sort, Symbol, added, ratio
 from sfl_theory.written import Number, Value, Vector, Written
 
 FACTORED = 150
@@ -72,7 +72,7 @@ class Spelling(Notation):
         return self._content(value)
 
     def _content(self, value: Ratio) -> Number:
-        products = value.numerator.products()
+        products = value.numerator.products
         if not products:
             return w.number(0)
         common = dict(products[0][1])
@@ -116,7 +116,7 @@ class Spelling(Notation):
 
     def _sum(self, poly: Poly) -> Number:
         """Return a polynomial as the sum of its products."""
-        products = sorted(poly.products(), key=rank, reverse=True)
+        products = sorted(poly.products, key=rank, reverse=True)
         return total([self._product(*one) for one in products], w.number(0))
 
     def _product(self, c: Fraction, powers: Mapping[Symbol, int]) -> Number:
@@ -272,13 +272,11 @@ def in_inverse_chances(value: Ratio) -> Ratio | None:
 
 def exchanged(value: Ratio, inverse: bool) -> Ratio:
     """Return a number with 1/q_n for 1/q_n - 1 in its numerator, or the other way."""
-    out = ratio(0)
-    for c, powers in value.numerator.products():
-        term = ratio(c)
-        for s, power in powers.items():
-            term = term * _exchanged(s, inverse) ** power
-        out = out + term
-    return out * Ratio(Poly({(): 1}), value.denominator)
+    terms = (
+        prod((_exchanged(s, inverse) ** p for s, p in powers.items()), start=ratio(c))
+        for c, powers in value.numerator.products
+    )
+    return added(terms) * Ratio(Poly({(): 1}), value.denominator)
 
 
 def _exchanged(s: Symbol, inverse: bool) -> Ratio:
@@ -301,7 +299,7 @@ def _factored(poly: Poly) -> tuple[tuple[Poly, int], ...]:
     polynomial is checked here. None has a symbol that occurs once, as ``c s``: of two
     factors one would be a number.
     """
-    powers_of = [powers for _, powers in poly.products()]
+    powers_of = [powers for _, powers in poly.products]
     occurs = ([one for one in powers_of if s in one] for s in poly.parts)
     prime = any(found == [{s: 1}] for s, found in zip(poly.parts, occurs, strict=True))
     if prime or not 2 < len(poly.coefficients) <= FACTORED:
@@ -314,7 +312,7 @@ def _factored(poly: Poly) -> tuple[tuple[Poly, int], ...]:
         tuple(powers.get(s, 0) for s in symbols): sp.Rational(
             c.numerator, c.denominator
         )
-        for c, powers in poly.products()
+        for c, powers in poly.products
     }
     content, found = sp.factor_list(sp.Poly(terms, *letters))
     out: list[tuple[Poly, int]] = []

@@ -13,7 +13,7 @@ from fractions import Fraction
 import sympy as sp
 
 from sfl_theory import symbols
-from sfl_theory.formulas import Form, Number, Written, form
+from sfl_theory.formulas import Form, Number, Written, called, form
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.written import over
@@ -52,6 +52,8 @@ def expression(written: object, names: Names) -> sp.Expr:
     if written.made is None:
         raise ValueError(f"{written.tex} has no symbol")
     operation, operands = written.made
+    if any(isinstance(one, Written) and one.kind is k.Vec for one in operands):
+        raise ValueError(f"{written.tex} has no symbol")
     if operation is Fraction:
         return sp.Rational(*operands)
     if operation is over:
@@ -59,12 +61,14 @@ def expression(written: object, names: Names) -> sp.Expr:
         summed = symbols.over_clients if binder == k.CLIENTS else symbols.over_rounds
         return summed(expression(body, names))
     values = [expression(one, names) for one in operands]
-    return values[0] if operation is form else operation(*values)
+    return values[0] if operation in (form, called) else operation(*values)
 
 
 def summands(right: Written[k.Lin]) -> tuple[Written[k.Lin], ...]:
     """Return the terms of a right side, products with sums of forms multiplied out."""
     operation, operands = right.made or (None, ())
+    if operation is called:
+        return summands(*operands)
     if operation is operator.add:
         return tuple(term for one in operands for term in summands(one))
     if operation in (operator.mul, operator.truediv):

@@ -73,7 +73,7 @@ class Piece:
     @property
     def negative(self) -> bool:
         """Whether the factor prints with a minus sign."""
-        values = [value for value, _ in self.factor.numerator.products()]
+        values = [value for value, _ in self.factor.numerator.products]
         return sum(value < 0 for value in values) * 2 > len(values)
 
 
@@ -113,7 +113,7 @@ class Writer(Spelling):
             return
         shown = in_inverse_chances(value) or value
         below = Ratio(Poly({(): 1}), value.denominator)
-        for c, powers in sorted(shown.numerator.products(), key=rank, reverse=True):
+        for c, powers in sorted(shown.numerator.products, key=rank, reverse=True):
             part = exchanged(ratio(Poly.product(c, powers)), False)
             yield Piece(part * below, w.form(1))
 
@@ -306,7 +306,7 @@ def _split(c: Ratio, v: Any) -> tuple[Ratio, Ratio]:
     """Return a factor as one without a variable times one with it."""
     if v not in c.free:
         return c, ratio(1)
-    products = c.numerator.products()
+    products = c.numerator.products
     if len(products) != 1 or any(v in f.free for f, _ in c.denominator):
         return ratio(1), c
     value, powers = products[0]

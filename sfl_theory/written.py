@@ -26,6 +26,8 @@ from sfl_theory.formulas import Value as Value
 from sfl_theory.formulas import Vector as Vector
 from sfl_theory.formulas import Written as Written
 from sfl_theory.formulas import as_form as as_form
+from sfl_theory.formulas import called as called
+from sfl_theory.formulas import definitions as definitions
 from sfl_theory.formulas import form as form
 from sfl_theory.formulas import number as number
 from sfl_theory.kernel import hypotheses as h
@@ -156,7 +158,8 @@ class Function:
     def __call__(self, at: Vector) -> Form:
         """Return its expected value at a point."""
         value = Later(k.Lin, lambda: k.value_of(self.value, at.value))
-        return Written(value, rf"\mathbb{{E}}{self.tex}({at.tex})")
+        tex = rf"\mathbb{{E}}{self.tex}({at.tex})"
+        return Written(value, tex, made=(self, (at,)))
 
     def gradient(self, at: Vector, side: k.Side | None = None) -> Vector:
         r"""Return its gradient, or a block :math:`\nabla_c`, :math:`\nabla_s` of it."""
@@ -166,7 +169,8 @@ class Function:
             whole = k.gradient(self.value, at.value)
             return whole if side is None else k.part(side, whole)
 
-        return Written(Later(k.Vec, value), rf"\nabla{below_} {self.tex}({at.tex})")
+        tex = rf"\nabla{below_} {self.tex}({at.tex})"
+        return Written(Later(k.Vec, value), tex, made=(self.gradient, (at,)))
 
     @property
     def best(self) -> Vector:
@@ -178,7 +182,8 @@ class Function:
         """Return what its value lies above the least one."""
         here, least = self(at), self(self.best)
         value = Later(k.Lin, lambda: here.value - least.value)
-        return Written(value, f"{here.tex} - {self.tex}^*", SUM)
+        made = self.gap, (at,)
+        return Written(value, f"{here.tex} - {self.tex}^*", SUM, made=made)
 
 
 def local(n: k.Client) -> Function:
@@ -206,7 +211,8 @@ def part(side: k.Side, u: Vector) -> Vector:
         below_ = ",".join(filter(None, (side.value[0], u.name.below)))
         name = replace(u.name, below=below_)
         return Written(value, str(name), ATOM, name)
-    return Written(value, rf"\left[{u.tex}\right]_{side.value[0]}")
+    tex = rf"\left[{u.tex}\right]_{side.value[0]}"
+    return Written(value, tex, made=(part, (u,)))
 
 
 def client(u: Vector) -> Vector:
@@ -222,18 +228,15 @@ def server(u: Vector) -> Vector:
 def norm2(u: Vector) -> Form:
     """Return the expected squared length."""
     value = Later(k.Lin, lambda: k.norm2(u.value))
-    return Written(value, rf"\mathbb{{E}}\left\|{u.tex}\right\|^2", PRODUCT)
+    tex = rf"\mathbb{{E}}\left\|{u.tex}\right\|^2"
+    return Written(value, tex, PRODUCT, made=(norm2, (u,)))
 
 
 def inner(u: Vector, v: Vector) -> Form:
     """Return the expected inner product."""
     tex = rf"\mathbb{{E}}\left\langle {u.tex}, {v.tex}\right\rangle"
-    return Written(Later(k.Lin, lambda: k.inner(u.value, v.value)), tex, PRODUCT)
-
-
-def called(value: Written[Value], tex: str) -> Written[Value]:
-    """Return a number or form that a paper has a symbol for."""
-    return replace(value, tex=tex, binding=ATOM, name=None, terms=())
+    value = Later(k.Lin, lambda: k.inner(u.value, v.value))
+    return Written(value, tex, PRODUCT, made=(inner, (u, v)))
 
 
 def bracket(value: Written[Value]) -> Written[Value]:
@@ -292,11 +295,17 @@ class Run:
         return Written(value, str(name), ATOM, name)
 
 
+RATES: dict[k.Rate, Number] = {}
+"""How learning rates were written first, in the round t."""
+
+
 def rate(body: Callable[[Number], Number] | Number | Exact) -> k.Rate:
     """Return learning rates, from a function of the round or as one constant."""
-    if callable(body):
-        return k.Rate(body(Written(k.symbol(k.ROUND), "t")).value)
-    return k.Rate(number(body).value)
+    now: Number = Written(k.symbol(k.ROUND), "t")
+    written = number(body(now) if callable(body) else body)
+    out = k.Rate(written.value)
+    RATES.setdefault(out, written)
+    return out
 
 
 def pace(steps: Number | int, rates: k.Rate, stepwise: bool = False) -> k.AnyPace:
@@ -310,11 +319,15 @@ def pace(steps: Number | int, rates: k.Rate, stepwise: bool = False) -> k.AnyPac
 
 @dataclass(frozen=True, eq=False)
 class Assumed:
-    """A hypothesis as written, or how to make it; `source`: the paper's assumption."""
+    """A hypothesis as written, or how to make it.
+
+    `source`: the paper's assumption; `of`: the numbers and forms in it.
+    """
 
     given: h.Hypothesis | Callable[[], h.Hypothesis]
     tex: str
     source: str = ""
+    of: tuple[Written[Any], ...] = ()
 
     @cached_property
     def value(self) -> h.Hypothesis:
@@ -339,7 +352,7 @@ class Assumed:
 def every_client(n: k.Client, one: Assumed) -> Assumed:
     """Return the hypothesis for each client."""
     tex = one.tex + rf"\ \text{{for every }} {n.name}"
-    return Assumed(lambda: h.every(k.CLIENTS, n, one.value), tex, one.source)
+    return replace(one, given=lambda: h.every(k.CLIENTS, n, one.value), tex=tex)
 
 
 def every_round(t: Number, upper: Number, one: Assumed) -> Assumed:
@@ -350,20 +363,22 @@ def every_round(t: Number, upper: Number, one: Assumed) -> Assumed:
         binder = k.Steps(k.natural(upper.value))
         return h.every(binder, variable(t), one.value)
 
-    return Assumed(value, tex, one.source)
+    return replace(one, given=value, tex=tex)
 
 
 def every_natural(t: Number, one: Assumed) -> Assumed:
     """Return the hypothesis for each natural number."""
     tex = one.tex + rf"\ \text{{for every }} {t.tex}"
-    return Assumed(lambda: h.every(k.NATURALS, variable(t), one.value), tex, one.source)
+    return replace(
+        one, given=lambda: h.every(k.NATURALS, variable(t), one.value), tex=tex
+    )
 
 
 def at_most(left: Side, right: Side) -> Assumed:
     """Return ``left <= right``."""
     one, two = as_form(left), as_form(right)
     tex = rf"{one.tex} \le {two.tex}"
-    return Assumed(lambda: h.Holds(two.value - one.value), tex)
+    return Assumed(lambda: h.Holds(two.value - one.value), tex, of=(one, two))
 
 
 def equals(left: Side, right: Side) -> tuple[Assumed, Assumed]:
@@ -387,7 +402,7 @@ def _one_of(
     tex = rf"{value.tex} = \{which}\{{{one.tex}, {two.tex}\}}"
     first, second = (value.value - other.value for other in (one, two))
     forms = map(k.constant, (first * sign, second * sign, -first * second))
-    return tuple(Assumed(h.Holds(form), tex) for form in forms)
+    return tuple(Assumed(h.Holds(form), tex, "", (value, one, two)) for form in forms)
 
 
 def smooth(function: Function, S: Number) -> Assumed:

@@ -31,9 +31,16 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put first what asks the kernel; the rest follows in its order."""
-    asks = {Path(__file__).parent / folder for folder in ("bounds", "sfl_theory")}
-    items.sort(key=lambda item: asks.isdisjoint(item.path.parents))
+    """Put first what asks the kernel about the ledger, then the rest of the theory."""
+    tests = Path(__file__).parent
+    theory = tests / "sfl_theory"
+    asks = {tests / "bounds", theory / "papers"}
+
+    def late(item: pytest.Item) -> tuple[bool, bool]:
+        above = item.path.parents
+        return above[0] != theory and asks.isdisjoint(above), theory not in above
+
+    items.sort(key=late)
 
 
 class FromBothEnds(LoadScopeScheduling):

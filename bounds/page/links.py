@@ -10,7 +10,6 @@ from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.sheet import Book
 from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Part
-from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import Entry
 from sfl_theory.writer import Writer
 from sfl_theory.written import Assumed
@@ -93,8 +92,9 @@ class Packed:
     def statement(self, part: Part) -> str:
         """Return the formula of one part and what it assumes."""
         says = part.says
-        runs = k.runs_of(says.left.value, says.right.value, *says.hypotheses)
-        told = (run_in_words(run, self.writer) for run in sorted(runs, key=str))
+        told = (run_in_words(run, self.writer) for run in sorted(says.runs, key=str))
+        symbols = "".join(self.inline(one) + " " for one in says.definitions)
+        where = f'<p class="given">where {symbols}</p>' if symbols else ""
         about = "".join(
             f'<p class="given">run: {self.gap(with_formulas(text), "")}</p>'
             for text in told
@@ -104,9 +104,8 @@ class Packed:
         shown = self.gap(assumptions(assumed), names) if assumed else ""
         given = f'<p class="given">if {shown}</p>' if shown else ""
         read = f'<p class="given">read: {self.words(part.reading)}</p>'
-        return (
-            self.block(part.says.tex) + about + given + (read if part.reading else "")
-        )
+        read *= bool(part.reading)
+        return self.block(says.tex) + where + about + given + read
 
 
 def assumptions(assumed: Iterable[Assumed]) -> str:

@@ -93,7 +93,7 @@ class Typeset(Spelling):
 
     def _sum(self, poly: Poly) -> Number:
         """Return a sum; there are some of a hundred thousand products."""
-        texts = (self._signed_product(*one) for one in poly.products())
+        texts = (self._signed_product(*one) for one in poly.products)
         return Written(Later(Ratio, lambda: ratio(poly)), _signed(texts), w.SUM)
 
     def _signed_product(self, c: Fraction, powers: Mapping[Symbol, int]) -> str:
@@ -205,7 +205,7 @@ def sides(form: k.Lin) -> tuple[Terms, Terms]:
         parts = [c]
         if atom is k.UNIT:
             below = Ratio(Poly.constant(1), c.denominator)
-            products = c.numerator.products()
+            products = c.numerator.products
             parts = [ratio(Poly.product(v, powers)) * below for v, powers in products]
         for one in parts:
             negative = all(v < 0 for v in one.numerator.coefficients.values())

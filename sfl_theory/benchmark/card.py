@@ -19,8 +19,8 @@ FIELDS = {
         "what it speaks of"
     ),
     "`latex`": (
-        "`statement` and `assumptions`; made by the operations that make the "
-        "terms, or typeset from them"
+        "`statement`, `assumptions` and `definitions` of letters in them; made by the "
+        "operations that make the terms, or typeset from them"
     ),
     "`reads`": (
         "the statement as the kernel prints it, its run (`where`) and the sorts of its "

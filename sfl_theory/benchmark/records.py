@@ -72,6 +72,7 @@ def claim_record(source: Source) -> Record:
     latex: Json = {
         "statement": says.tex,
         "assumptions": [one.tex for one in says.assumed],
+        "definitions": [*says.definitions],
     }
     decided = _decided(name, latex, says.statement(name), theorem, model)
     falls = decided["label"] == "refuted" and claim.severity is not None
@@ -227,6 +228,7 @@ def _mutant_latex(shown: Shown, part: Part, writer: Writer) -> Json:
     return {
         "statement": f"{left.tex} {relation} {right.tex}",
         "assumptions": [*assumed],
+        "definitions": [*says.definitions],
     }
 
 

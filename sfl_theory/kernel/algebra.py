@@ -170,7 +170,8 @@ class Sum(Built, Generic[K, V]):
             require(type(one) is type(self), "things of two kinds cannot be added")
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
-        return type(self)({key: self.total(found) for key, found in out.items()})
+        total = self.total
+        return type(self)({k: total(c) if c[1:] else c[0] for k, c in out.items()})
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -193,15 +194,13 @@ class Poly(Sum[Monomial, Exact]):
     """A polynomial with rational coefficients, whole ones as integers."""
 
     def __init__(self, coefficients: Mapping[Monomial, Exact]) -> None:
-        self.coefficients = {
-            key: c.numerator if c.denominator == 1 else c
-            for key, c in coefficients.items()
-            if c
-        }
-        require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
-        for c in self.coefficients.values():
-            if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
-                require(False, "a coefficient exceeds %s bits", MAX_BITS)
+        self.coefficients = own = dict[Monomial, Exact]()
+        for key, c in coefficients.items():
+            if c:
+                if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
+                    require(False, "a coefficient exceeds %s bits", MAX_BITS)
+                own[key] = c.numerator if c.denominator == 1 else c
+        require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
     def constant(value: Exact) -> Poly:
@@ -217,10 +216,11 @@ class Poly(Sum[Monomial, Exact]):
         return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
 
     def __mul__(self, other: Poly) -> Poly:
-        one, more = sorted((self, other), key=lambda poly: len(poly.coefficients))
+        swap = len(self.coefficients) > len(other.coefficients)
+        one, more = (other, self) if swap else (self, other)
         size, items = len(one.coefficients), more.coefficients.items()
-        if size == 1:
-            ((a, c),) = one.coefficients.items()
+        if size < 2:
+            ((a, c),) = one.coefficients.items() or (((), 0),)
             unit = a == () and c == 1
             return more if unit else Poly({_times(a, b): c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
@@ -232,7 +232,8 @@ class Poly(Sum[Monomial, Exact]):
         return opened(out, Fraction(1, scale * by))
 
     @cached_property
-    def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+        """Coefficient and powers of each term."""
         for monomial, c in self.coefficients.items():
             fits = monomial == tuple(sorted(dict(monomial).items(), reverse=True))
             fits &= all(s < 0 < p and type(p) is int for s, p in monomial)
@@ -242,9 +243,12 @@ class Poly(Sum[Monomial, Exact]):
             for monomial, c in self.coefficients.items()
         ]
 
-    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
-        """Return coefficient and powers of each term."""
-        return self._products
+    def renamed(self, by: Mapping[Symbol, Symbol]) -> Poly:
+        """Return this polynomial with other symbols for some, which stay different."""
+        to = {s.serial: one.serial for s, one in by.items()}
+        require(len({*to.values()}) == len(to), "two symbols would become one")
+        items = [([(to[s], p) for s, p in k], c) for k, c in self.coefficients.items()]
+        return Poly({tuple(sorted(key, reverse=True)): c for key, c in items})
 
     def grouped(self, by: Iterable[Symbol]) -> list[tuple[dict[Symbol, int], Poly]]:
         """Return products of powers of some symbols, and what multiplies each."""
@@ -258,20 +262,14 @@ class Poly(Sum[Monomial, Exact]):
     @cached_property
     def parts(self) -> tuple[Symbol, ...]:
         """The symbols that occur."""
-        return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
-
-    def exchanged(self, by: Mapping[Symbol, Poly]) -> Poly:
-        """Return this polynomial with polynomials for some symbols."""
-        return ZERO.plus(
-            prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
-            for own, rest in self.grouped(by)
-        )
+        return tuple({symbol: 0 for _, powers in self.products for symbol in powers})
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact (by Gauss in integers)."""
-        seen = {s for key in self.coefficients for s, _ in key}
-        if self and any(s not in seen for key in divisor.coefficients for s, _ in key):
-            return None
+        for end in (max, min):  # of a product they are the products of the ends
+            powers = dict(end(self.coefficients))
+            if any(powers.get(s, 0) < p for s, p in end(divisor.coefficients)):
+                return None
         ((rest, scale), (by, factor)), guard, opened = _packed(self, divisor)
         size, (*others, lead) = gcd(*by.values()), sorted(by)
         quotient, left = dict[int, int](), sorted(rest)
@@ -295,20 +293,23 @@ class Poly(Sum[Monomial, Exact]):
 
     def shifted(self) -> Poly:
         """Return 1 + v for every count v: the result's v is a natural number."""
-        counts = [s for s in self.parts if s.sort is Sort.COUNT]
-        return self.exchanged({s: Poly.product(1, {s: 1}) + ONE for s in counts})
+        counts = (s for s in self.parts if s.sort is Sort.COUNT)
+        by = {s: Poly.product(1, {s: 1}) + ONE for s in counts}
+        return ZERO.plus(
+            prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
+            for own, rest in self.grouped(by)
+        )
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
-        return all(c > 0 for c in self.coefficients.values()) or all(
-            c > 0 for c in self.shifted().coefficients.values()
-        )
+        low = min(self.coefficients.values(), default=1)
+        return low > 0 or min(self.shifted().coefficients.values(), default=1) > 0
 
     def positive(self) -> bool:
         """Return whether the sorts alone show that the value is > 0."""
         return self.nonnegative() and any(
             all(symbol.sort is Sort.POSITIVE for symbol in powers)
-            for _, powers in self.shifted().products()
+            for _, powers in self.shifted().products
         )
 
     def natural(self) -> bool:
@@ -318,7 +319,7 @@ class Poly(Sum[Monomial, Exact]):
 
     def __str__(self) -> str:
         shown = []
-        for value, powers in self.products():
+        for value, powers in self.products:
             names = sorted(
                 f"{s}" if power == 1 else f"{s}^{power}" for s, power in powers.items()
             )
@@ -375,8 +376,6 @@ class Ratio(Built):
             return NotImplemented
         other = ratio(other)
         top = self.numerator * other.numerator
-        if not self.denominator and not other.denominator:
-            return Ratio(top)
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power
@@ -445,7 +444,7 @@ def ratio(value: Number | Poly) -> Ratio:
 
 def added(parts: Iterable[Ratio]) -> Ratio:
     """Return a sum over the common denominator, reduced once."""
-    kept, common = [one for one in parts if one], dict[Poly, int]()
+    kept, common = [one for one in parts if one.numerator], dict[Poly, int]()
     if len(kept) < 2:
         return kept[0] if kept else ratio(0)
     tops: dict[tuple[tuple[Poly, int], ...], list[Poly]] = {}
@@ -472,7 +471,7 @@ def _inverse(of: Ratio) -> Ratio:
     divisor = of.numerator.scaled(sign)
     require(divisor.positive(), "division by %s, which may vanish", of)
     content = {
-        symbol: min(powers.get(symbol, 0) for _, powers in divisor.products())
+        symbol: min(powers.get(symbol, 0) for _, powers in divisor.products)
         for symbol in divisor.parts
         if symbol.sort.positive
     }

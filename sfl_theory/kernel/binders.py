@@ -438,7 +438,7 @@ def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
     ``sum 1 = u``, ``sum i = u(u-1)/2``, ``sum i^2 = u(u-1)(2u-1)/6``,
     ``sum i^3 = u^2(u-1)^2/4``.
     """
-    ((_, powers),) = product.products()
+    ((_, powers),) = product.products
     if isinstance(binder, Clients):
         if powers == {Weight(cast(Client, v)): 1}:
             return ratio(1)
@@ -459,8 +459,7 @@ def renamed(term: Any, old: Variable, new: Variable) -> Any:
     if not isinstance(term, Built) or old not in term.free:
         return term
     if isinstance(term, Poly):
-        pairs = ((s, renamed(s, old, new)) for s in term.parts if old in s.free)
-        return term.exchanged({s: Poly.product(1, {one: 1}) for s, one in pairs})
+        return term.renamed({s: renamed(s, old, new) for s in term.parts})
     if isinstance(term, Ratio):
         below = [(renamed(f, old, new), power) for f, power in term.denominator]
         return Ratio(renamed(term.numerator, old, new), below)

@@ -7,11 +7,11 @@ statement over all outcomes, in exact fractions; `conditions` decides hypotheses
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial, reduce
-from itertools import product, repeat
+from itertools import product
 from math import lcm, prod
 from operator import add
 from typing import Any, NamedTuple, cast
@@ -36,13 +36,22 @@ def dot(u: Vector, v: Vector) -> Fraction:
 def plus(u: Vector, v: Vector, c: Fraction) -> Vector:
     """Return u + c v."""
     pairs = zip(u, v if c == 1 else [c * b if b else b for b in v], strict=True)
-    return tuple((a + b if a else b) if b else a for a, b in pairs) if c else u
+    return tuple([(a + b if a else b) if b else a for a, b in pairs]) if c else u
+
+
+def each(function: Callable[..., V], *columns: Sequence[object]) -> list[V]:
+    """Return a function's value in every outcome; for the same objects asked once."""
+    rows = [*zip(*columns, strict=True)]
+    keys = [tuple(map(id, row)) for row in rows]
+    found = {
+        key: function(*row) for key, row in dict(zip(keys, rows, strict=True)).items()
+    }
+    return [found[key] for key in keys]
 
 
 def added(u: Random, v: Random, c: Fraction | list[Fraction]) -> Random:
     """Return u + c v in every outcome."""
-    factors = c if isinstance(c, list) else repeat(c, len(u))
-    return [plus(a, b, z) for a, b, z in zip(u, v, factors, strict=True)]
+    return each(plus, u, v, c if isinstance(c, list) else [c] * len(u))
 
 
 def known(table: Mapping[K, V], key: K) -> V:
@@ -80,7 +89,7 @@ class Shape:
 
     def gradient(self, x: Vector) -> Vector:
         """Return grad F(x)."""
-        out = plus(self.linear, tuple(dot(row, x) for row in self.hessian), ONE)
+        out = plus(tuple([dot(row, x) for row in self.hessian]), self.linear, ONE)
         for bend in self.bends:
             u = min(bend.width, dot(bend.slope, x) - bend.shift)
             out = plus(out, bend.slope, bend.weight * max(-bend.width, u))
@@ -242,7 +251,7 @@ class Evaluation:
     def _quotient(self, value: Ratio | Poly) -> tuple[int, int]:
         """Return the value of a number as numerator and denominator."""
         top, below, value = 0, 1, ratio(value)
-        for c, powers in value.numerator.products():
+        for c, powers in value.numerator.products:
             n, d = c.numerator, c.denominator
             for symbol, power in powers.items():
                 one = self._symbol(symbol)
@@ -303,8 +312,7 @@ class Evaluation:
 
     def form(self, lin: k.Lin) -> Fraction:
         """Return the value of a form."""
-        values = zip(self._chances, self.vector(lin), strict=True)
-        return sum((p * z for p, (z,) in values), ZERO)
+        return dot(tuple(self._chances), tuple(z for (z,) in self.vector(lin)))
 
     def vector(self, u: k.Vec | k.Lin) -> Random:
         """Return the values of a combination."""
@@ -334,11 +342,12 @@ class Evaluation:
             return out
         if isinstance(atom, k.Inner):
             both = self._atom(atom.left), self._atom(atom.right)
-            return [(dot(u, v),) for u, v in zip(*both, strict=True)]
+            return each(lambda u, v: (dot(u, v),), *both)
         if isinstance(atom, k.Value | k.Gradient):
             F, points = self.function(atom.function), self.vector(atom.at)
-            bare = isinstance(atom, k.Gradient)
-            return [F.gradient(x) if bare else (F.value(x),) for x in points]
+            if isinstance(atom, k.Gradient):
+                return each(F.gradient, points)
+            return each(lambda x: (F.value(x),), points)
         if isinstance(atom, k.Point):
             values = known(self.model.points, atom)
             return [values[q % len(values)] for q in range(size)]
@@ -361,8 +370,8 @@ class Evaluation:
         """Return the block of a vector, the other one set to 0."""
         size, all_of = self.model.client_size, len(self.model.start)
         if side is k.Side.CLIENT:
-            return [y[:size] + (ZERO,) * (all_of - size) for y in x]
-        return [(ZERO,) * size + y[size:] for y in x]
+            return each(lambda y: y[:size] + (ZERO,) * (all_of - size), x)
+        return each(lambda y: (ZERO,) * size + y[size:], x)
 
     def noise(self, n: int, t: int, i: int) -> Random:
         """Return the noise of a step that is made."""
@@ -392,7 +401,7 @@ class Evaluation:
         for s in range(len(path) - 1, t):
             if isinstance(run, k.Descent):
                 shape, rate = self.function(run.function), self.rate(run.rate, s)
-                path.append([plus(y, shape.gradient(y), -rate) for y in path[s]])
+                path.append(added(path[s], each(shape.gradient, path[s]), -rate))
             else:
                 path.append(self.played(run, s).after)
         return path[t]
@@ -442,7 +451,12 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
         visits = list(e.model.order)
     own = {side for side in k.Side if side is k.Side.CLIENT or not shared_server}
     draws = [e.drawn(n, t) if run.drawn else [ONE] * len(x) for n in clients]
-    shares = [[a * z for z in J] for a, J in zip(e.model.weights, draws, strict=True)]
+    pairs = zip(e.model.weights, draws, strict=True)
+    shares = [each(a.__mul__, J) for a, J in pairs]
+    moving = draws if run.kind is k.Kind.V2 else shares
+    if run.participants is k.Participants.MEAN:
+        whole = each(lambda *parts: sum(parts, ZERO) or ONE, *shares)
+        moving = [each(lambda part, sum_: part / sum_, s, whole) for s in shares]
     points: list[list[Random]] = [[x] for _ in clients]
     for side in k.Side if run.kind is k.Kind.COUNTED and t else ():
         for n in clients if t % e.whole_number(run.pace(side).steps) else ():
@@ -454,21 +468,21 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
         if shared_server:
             seen = shared if run.kind.visits or n == 0 else seen
             here = points[n][i] = added(e.block(k.Side.CLIENT, here), seen, ONE)
-        g = [e.model.functions[n].gradient(y) for y in here]
+        g = each(e.model.functions[n].gradient, here)
         g = added(g, e.noise(n, t, i), ONE)
         for side in own:
             if i < len(rate[side]):
                 here = added(here, e.block(side, g), -rate[side][i])
         points[n].append(here)
         if shared_server:
-            factor = draws[n] if run.kind is k.Kind.V2 else shares[n]
-            speed = [-rate[k.Side.SERVER][i] * z for z in factor]
+            speed = each((-rate[k.Side.SERVER][i]).__mul__, moving[n])
             shared = added(shared, e.block(k.Side.SERVER, g), speed)
-    models = run.participants is k.Participants.MODELS
-    out = e.vector(k.Vec({})) if models else x
+    out = e.vector(k.Vec({}))
     for n in clients:
-        last = points[n][-1] if models else added(points[n][-1], x, -ONE)
-        out = added(out, last, shares[n])
+        out = added(out, points[n][-1], shares[n])
+    if run.participants is not k.Participants.MODELS:
+        absent = each(lambda *taken: ONE - sum(taken), *shares)
+        out = added(out, x, absent)
     if shared_server:
         out = added(e.block(k.Side.CLIENT, out), shared, ONE)
         for path in points:

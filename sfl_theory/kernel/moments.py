@@ -32,13 +32,12 @@ _AFFINE = k.WeightedSum | k.Inner | k.Value | k.Gradient | k.Star | k.Part | k.I
 
 def plus(*parts: Interval) -> Interval:
     """Return a sum of intervals."""
-    low, high = zip(*parts, strict=True)
-    return sum(low), sum(high)
+    return sum([low for low, _ in parts]), sum([high for _, high in parts])
 
 
 def times(a: Interval, b: Interval) -> Interval:
     """Return a product of intervals, rounded outwards."""
-    ends = [x * y for x in a for y in b]
+    ends = (a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
     return min(ends) // UNIT, -(-max(ends) // UNIT)
 
 
@@ -56,7 +55,7 @@ def powers_of(number: Ratio) -> Powers:
     """Return a polynomial in `RATE` alone."""
     poly = number.poly()
     require(set(poly.parts) <= {RATE}, "%s has other symbols", poly)
-    found = {powers.get(RATE, 0): c for c, powers in poly.products()}
+    found = {powers.get(RATE, 0): c for c, powers in poly.products}
     return tuple(around(found.get(q, ZERO)) for q in range(max(found, default=0) + 1))
 
 
@@ -134,7 +133,7 @@ class Enclosure(Evaluation):
         ((value,),) = self._atom(atom)
         require(len(self._rounds) <= 1, "iterates of two rounds in one product")
         moments, out = self._at(max(self._rounds, default=0)), (0, 0)
-        for c, powers in ratio(value).poly().products():
+        for c, powers in ratio(value).poly().products:
             power = sum(powers.values())
             require(len(powers) < 2 and power <= 2, "%s is no second moment", atom)
             of = [moments[power - 1][self._x.index(cast(k.Var, x))] for x in powers]

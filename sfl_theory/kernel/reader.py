@@ -22,7 +22,7 @@ from typing import Any, Literal, cast, get_type_hints
 from . import algebra
 from . import hypotheses as h
 from . import terms as k
-from .algebra import MAX_EXPONENT, Poly, Ratio, Rejected, Sort, Symbol, ratio, require
+from .algebra import MAX_EXPONENT, Poly, Ratio, Rejected, Sort, Symbol, require
 from .models import Bend, Model, NoiseLaw, Outcome, Shape
 from .rules import Theorem, conforms, taken_apart
 
@@ -176,9 +176,11 @@ def _number(
     for value, powers in terms:
         require(value, "a coefficient is zero")
         distinct(factor for factor, _ in powers)
-        term = ratio(value)
+        symbols = {one: power for one, power in powers if isinstance(one, Symbol)}
+        term = Ratio(Poly.product(value, symbols))
         for factor, power in powers:
-            term = term * k.lifted(factor) ** power
+            if isinstance(factor, Ratio):
+                term = term * factor**power
         parts.append(term)
     out = algebra.added(parts)
     for divisor, power in below:
@@ -222,7 +224,7 @@ def _constructor(kind: Any) -> Constructor:
 
 _PLAIN: tuple[tuple[type[k.Term], ...], ...] = (
     (k.Client, k.Var, k.ClientFamily, k.RoundFamily, k.NamedFunction, k.Point),
-    (k.Numbered, k.Weight, k.Odds, k.Draw, k.Before, k.PerClient, k.PerRound),
+    (k.Numbered, k.Weight, k.Odds, k.Draw, k.Share, k.Before, k.PerClient, k.PerRound),
     (k.Clients, k.Steps, k.Naturals, k.Local, k.Mean),
     (k.Descent, k.Pace, k.Stepwise, k.Split),
     (k.Star, k.Gradient, k.Iterate, k.LocalPoint, k.Noise, k.Part, k.Expected),

@@ -144,8 +144,11 @@ def _local_sum(
 def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
     """Return a_n J_n(t), by which client n's gradients move x in round t.
 
-    J is 1 where everyone takes part, and a_n is left out by SFL-V2's server.
+    J is 1 where everyone takes part, and a_n is left out by SFL-V2's server; P_n where
+    the server moves by the mean of those present.
     """
+    if run.participants is k.Participants.MEAN and side is Side.SERVER:
+        return k.share_of(run, n, t)
     weighted = run.kind is not k.Kind.V2 or side is Side.CLIENT
     own = k.weight(n) if weighted else ratio(1)
     return own * k.draw(run, n, t) if run.drawn else own
@@ -395,6 +398,21 @@ def drawn(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
 
 
 @rule
+def shared(run: Split, n: Client, t: Ratio, form: Lin, absent: bool) -> Theorem:
+    """Return (sum_m a_m J_m) P_n e = a_n J_n e, and if absent (1/q_n - J_n) P_n e = 0.
+
+    Proof: where the sum is not 0 the first is the definition of P_n. Where it is 0, so
+    is every a_m J_m >= 0 in it, and P_n. If client n is absent then P_n is 0 by both
+    cases of its definition, for J_n = 0; else J_n = 1/q_n.
+    """
+    P, J = k.share_of(run, n, t), k.draw(run, n, t)
+    if absent:
+        return zero(form * ((1 + k.symbol(k.Odds(n)) - J) * P))
+    own = over_clients(lambda m: k.constant(k.weight(m) * k.draw(run, m, t)))
+    return zero(form * (number_of(own) * P - k.weight(n) * J))
+
+
+@rule
 def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
     """Return <E[u | t] - u, w> = 0 for w that the rounds before t determine.
 
@@ -434,14 +452,16 @@ def _beside(
     """Return what is assumed where the form's draws are to be independent of J_n(t).
 
     Draws of earlier rounds are, and those of #m, if n is #p alone and p, m < N differ.
+    A share is made of all draws of its round.
     """
     numbers, N = list[int](), number_of(over_clients(lambda _: k.constant(1)))
     for one in k.subterms(form):
-        if not isinstance(one, k.Draw):
+        if not isinstance(one, k.Draw | k.Share):
             continue
         m, earlier = one.client, (t - 1 - ratio(one.round)).poly().natural()
         if not earlier:
             fits = isinstance(n, k.Numbered) and isinstance(m, k.Numbered)
+            fits &= isinstance(one, k.Draw)
             require(fits and n is not m and not others, "%s may be %s", m, n)
             numbers += [cast(k.Numbered, one).number for one in (n, m)]
         require(one.run is run, "%s is of another run", one)

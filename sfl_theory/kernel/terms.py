@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
-from .algebra import Built, Number, Ratio, Sort, Symbol, ratio, require
+from .algebra import Built, Number, Ratio, Sort, Symbol, added, ratio, require
 from .binders import *
 
 
@@ -60,6 +60,7 @@ class Participants(Named):
     EVERYONE = "everyone"
     UPDATES = "updates"
     MODELS = "models"
+    MEAN = "updates, the server's mean of those present"
 
 
 class Numbered(ClientIndex, shown="#{number}"):
@@ -146,6 +147,21 @@ class Draw(Term, Symbol, shown="J({client},{round})", sort=Sort.NONNEGATIVE):
     """``J_n(t) = I_n(t)/q_n``: 1/q_n if client n takes part in round t, else 0.
 
     The one number that is random; `CHANCE` in `free` marks what contains it.
+    """
+
+    run: Split
+    client: ClientIndex
+    round: Index
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        require(self.run.drawn, "only a run with partial participation has draws")
+        return inner | {CHANCE}
+
+
+class Share(Term, Symbol, shown="P({client},{round})", sort=Sort.NONNEGATIVE):
+    """``P_n(t) = a_n J_n(t) / sum_m a_m J_m(t)``, 0 where that sum is 0.
+
+    A function of all draws of its round, so random like `Draw` and marked so.
     """
 
     run: Split
@@ -257,7 +273,8 @@ class Split(
       client's own steps keep theirs; each adds ``-rate_s J_n g_s(n,t,i)``;
     - V2_WEIGHTED: V2, each visit adds ``-rate_s a_n J_n g_s(n,t,i)``;
     - MINIBATCH: one for all; step i of all clients together adds
-      ``-rate_s sum_n a_n J_n g_s(n,t,i)``.
+      ``-rate_s sum_n a_n J_n g_s(n,t,i)``, with MEAN ``-rate_s sum_n P_n g_s(n,t,i)``
+      for the part P_n (`Share`) that client n has in the sum of all ``a_m J_m``.
 
     In COUNTED, SFL-V1 on one counter of iterations, t is an iteration: every client
     makes one step, step 0, at its own p(n,t,0), and x(t) = sum a_n p(n,t,0). Block b of
@@ -265,7 +282,7 @@ class Split(
     of steps_b >= 1, side b's period, it is the mean of these, weighted by a_n.
 
     What is one for all becomes that block of x(t+1); the other blocks become
-    ``x(t) + sum a_n J_n (p(n,t,end) - x(t))`` (EVERYONE, UPDATES) or
+    ``x(t) + sum a_n J_n (p(n,t,end) - x(t))`` (EVERYONE, UPDATES, MEAN) or
     ``sum a_n J_n p(n,t,end)`` (MODELS). Noise beyond the steps that are made is 0;
     otherwise samples and what came before (see `Unbiased`) determine it.
     """
@@ -278,6 +295,8 @@ class Split(
     def _check(self) -> None:
         fits = not self.kind.shared or self.client.steps == self.server.steps
         require(fits, "a shared server makes the clients' number of steps")
+        fits = self.participants is not Participants.MEAN or self.kind is Kind.MINIBATCH
+        require(fits, "no server steps by a mean")
         for pace in (self.client, self.server) if self.kind is Kind.COUNTED else ():
             fits = type(pace) is Pace and not self.drawn
             require(fits, "everyone takes part, rates are those of iterations")
@@ -375,6 +394,7 @@ def part(side: Side, u: Vec) -> Vec:
     )
 
 
+@lru_cache(maxsize=4096)
 def _part(side: Side, atom: VecAtom) -> Vec:
     if not isinstance(atom, VecSum):
         return vec(atom if isinstance(atom, Part) else Part(side, atom))
@@ -390,19 +410,21 @@ class Part(VecAtom, shown="[{vector}]_{side.value[0]}", made=staticmethod(part))
 
 
 def inner(u: Vec, v: Vec) -> Lin:
-    """Return ``E<u, v>``, bilinear; different blocks are orthogonal."""
-    out: dict[LinAtom, Ratio] = {}
-    rest = list[Lin]()
-    for a, b in u.coefficients.items():
-        for x, y in v.coefficients.items():
-            one, two, c = side_of(a), side_of(x), b * y
+    """Return ``E<u, v>``, bilinear; different blocks are orthogonal.
+
+    Of ``<u, u>`` each pair is taken once, and twice its product.
+    """
+    out, rest = dict[LinAtom, list[Ratio]](), list[Lin]()
+    for place, (a, b) in enumerate(u.coefficients.items()):
+        one, others = side_of(a), [*v.coefficients.items()][place if u is v else 0 :]
+        for x, y in others:
+            two, c = side_of(x), y * (b * 2 if u is v and a is not x else b)
             if one is two:
-                pair = Inner(a, x)
-                out[pair] = out[pair] + c if pair in out else c
+                out.setdefault(Inner(a, x), []).append(c)
             elif one is None or two is None:
                 side = cast(Side, one or two)
                 rest.append(inner(part(side, vec(a)), part(side, vec(x))) * c)
-    return Lin(out).plus(rest)
+    return Lin({pair: added(found) for pair, found in out.items()}).plus(rest)
 
 
 class Inner(LinAtom, made=staticmethod(inner)):
@@ -429,6 +451,7 @@ def norm2(u: Vec) -> Lin:
 
 weight: Callable[[ClientIndex], Ratio] = partial(made, Weight)
 draw: Callable[[Split, ClientIndex, Number], Ratio] = partial(made, Draw)
+share_of: Callable[[Split, ClientIndex, Number], Ratio] = partial(made, Share)
 before: Callable[[ClientIndex, Number, ClientIndex, Number, Number], Ratio]
 before = partial(made, Before)
 value_of: Callable[[Function, Vec], Lin] = partial(made, Value)

@@ -186,7 +186,7 @@ def _relaxed(assumed: h.Hypothesis) -> h.Hypothesis | None:
         return None
     number = form.coefficients.get(k.UNIT, ratio(0))
     kept: algebra.Number = ratio(0)
-    for value, powers in number.numerator.products():
+    for value, powers in number.numerator.products:
         term = ratio(value)
         for symbol, power in powers.items():
             term = term * k.symbol(symbol) ** power
@@ -288,7 +288,7 @@ def rewritten(term: Any, old: k.Term, new: Any) -> Any:
         return new
     if isinstance(term, Poly):
         out = ratio(0)
-        for value, powers in term.products():
+        for value, powers in term.products:
             piece = ratio(value)
             for s, power in powers.items():
                 piece = piece * rewritten(s, old, new) ** power

@@ -262,7 +262,7 @@ def _solved(
         asked.add(symbol.family)
         places = [_index(symbol.round, wholes, index, t) for t in (0, 1, 2)]
         with_, without = ratio(0), ratio(0)
-        for c, powers in number.numerator.products():
+        for c, powers in number.numerator.products:
             term = ratio(c)
             for s, power in powers.items():
                 if s is not symbol:
@@ -283,7 +283,7 @@ def _solved(
 
 def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int | None:
     out = Fraction(0)
-    for c, powers in value.products():
+    for c, powers in value.products:
         for s, power in powers.items():
             if s is not index and s not in wholes:
                 return None
@@ -382,7 +382,7 @@ def far_of(read: Read) -> list[k.Var]:
 def _most(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> int:
     """Return an index, where bound steps have their largest values."""
     out = Fraction(0)
-    for c, powers in value.products():
+    for c, powers in value.products:
         for s, power in powers.items():
             one = 0
             if isinstance(s, k.Var):

@@ -41,7 +41,7 @@ def _indices(term: Any) -> tuple[Any, ...]:
 @lru_cache(maxsize=100_000)
 def _products(value: Poly) -> list[tuple[Fraction, float, list[tuple[Any, int]]]]:
     """Return the terms of a polynomial: coefficient, exact and rounded, and powers."""
-    return [(c, float(c), list(powers.items())) for c, powers in value.products()]
+    return [(c, float(c), list(powers.items())) for c, powers in value.products]
 
 
 @dataclass

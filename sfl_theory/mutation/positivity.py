@@ -98,7 +98,7 @@ def with_products(known: Sequence[r.Theorem]) -> list[r.Theorem]:
 
 def _flat(poly: Poly) -> Flat:
     """Return a polynomial with 1 + v for every count v."""
-    products = poly.shifted().products()
+    products = poly.shifted().products
     return {frozenset(powers.items()): c for c, powers in products}
 
 
@@ -142,7 +142,7 @@ def negative(c: Ratio, known: Sequence[r.Theorem]) -> bool:
     logs = _points(tuple(s.sort is Sort.COUNT for s in symbols))
 
     def value(poly: Poly) -> tuple[Array, Array]:
-        products = poly.products()
+        products = poly.products
         powers = np.zeros((len(products), len(symbols)))
         for row, (_, own) in enumerate(products):
             for s, power in own.items():

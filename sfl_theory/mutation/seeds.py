@@ -107,7 +107,7 @@ def _constant(body: Ratio) -> Fraction | None:
 
 
 def _value(body: Ratio) -> Fraction:
-    return sum((c for c, _ in body.numerator.products()), Fraction(0))
+    return sum((c for c, _ in body.numerator.products), Fraction(0))
 
 
 def _law(

@@ -81,7 +81,7 @@ class Units:
     def _of(self, term: Any) -> Unit:
         if isinstance(term, Poly):
             return self._all(
-                self._product(powers.items()) for _, powers in term.products()
+                self._product(powers.items()) for _, powers in term.products
             )
         if isinstance(term, Ratio):
             below = self._product(term.denominator)

@@ -287,7 +287,7 @@ class Numbers:
         found = []
         for sign in (1, -1):
             uses: Uses = []
-            for coefficient, powers in (c * sign).poly().products():
+            for coefficient, powers in (c * sign).poly().products:
                 above, below = self.weight_is[r]
                 degree = sum(powers.values())
                 slope = ratio(0)
@@ -336,7 +336,7 @@ class Numbers:
     ) -> Found:
         """Return ``<moved + sum c J g_b, w> >= 0``, with the values of all c.
 
-        J is 1, or the draw of the client that makes the step.
+        J is 1, or the chance by which the client that makes the step moves the block.
         """
         run, pace = self.run, self.run.pace(side or k.Side.CLIENT)
         rate = pace.outside(ratio(s))
@@ -349,7 +349,7 @@ class Numbers:
         for p in self.clients if rate else ():
             share = rules.share(run, n, ratio(s), side or k.Side.CLIENT)
             own, value = k.number_at(share, {n: client(p)}), ratio(1)
-            J = k.draw(run, client(p), s) if run.drawn else ratio(1)
+            J = self.chance(p, s, side)
             if own != J:
                 value = ratio(self.weights[p])
             for step in range(made):
@@ -367,6 +367,13 @@ class Numbers:
                     found[p, step] = rate * value
                     moved = moved + g * (rate * value * J)
         return combine(*uses, target=k.inner(moved, w)), found
+
+    def chance(self, p: int, s: int, side: k.Side | None) -> Ratio:
+        """Return 1, the draw of client p, or its share where the server averages."""
+        if not self.run.drawn:
+            return ratio(1)
+        mean = self.run.participants is k.Participants.MEAN and side is k.Side.SERVER
+        return (k.share_of if mean else k.draw)(self.run, client(p), s)
 
     # Averages over clients -----------------------------------------------------------
 

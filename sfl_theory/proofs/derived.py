@@ -120,7 +120,7 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
     """
     uses: list[Use] = []
     for atom, c in form.coefficients.items():
-        for value, powers in c.numerator.products():
+        for value, powers in c.numerator.products:
             random = {s: power for s, power in powers.items() if k.CHANCE in s.free}
             other = {s: power for s, power in powers.items() if s not in random}
             if random or k.CHANCE in atom.free:
@@ -200,7 +200,7 @@ def _of_client(
         raise ValueError(f"{one} is no sum over clients")
     inside = k.renamed(one.inside(), one.variable, v)
     ((atom, weight),) = inside.coefficients.items()
-    ((value, powers),) = weight.poly().products()
+    ((value, powers),) = weight.poly().products
     J = k.Draw(run, v, k.natural(t))
     rest = {s: power for s, power in powers.items() if s is not J}
     return ratio(Poly.product(value, rest)), powers[J], atom

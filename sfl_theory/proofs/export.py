@@ -364,7 +364,7 @@ class Encoder:
 
     def _number(self, number: Ratio) -> Json:
         terms: list[Json] = []
-        for value, powers in number.numerator.products():
+        for value, powers in number.numerator.products:
             factors: list[Json] = [[self.place(s), e] for s, e in powers.items()]
             terms.append([str(value), factors])
         below: list[Json] = [[self.place(f), e] for f, e in number.denominator]

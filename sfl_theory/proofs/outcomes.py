@@ -70,17 +70,22 @@ def below(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """A run of clients with given weights and chances, its gradients without noise.
+    """A run of clients with given weights and chances.
+
+    With noise it is one round of SFL-V1, in which nobody's steps depend on the draws:
+    a point is then also made of noises.
 
     Attributes:
         numbers: the run, and the order of its visits.
         S: the clients' gradients are S-Lipschitz.
         odds: v_n = 1/q_n - 1 for every client.
+        noisy: there is noise.
     """
 
     numbers: Numbers
     S: Ratio
     odds: tuple[Fraction, ...]
+    noisy: bool = False
     models: dict[Path, Place] = field(default_factory=dict)
     points: dict[tuple[Path, Visit], tuple[k.Vec, k.Vec, Theorem]] = field(
         default_factory=dict
@@ -181,6 +186,42 @@ class Outcomes:
             target=e * (self.indicator(path) * (J - (v if way > 0 else 0))),
         )
 
+    def shared(self, path: Path, p: int, u: k.Vec) -> tuple[Theorem, Fraction]:
+        """Return ``K (P_p - c) <u, w> = 0`` for the last round's P_p (`Share`), and c.
+
+        ``K P_p sum_m a_m J_m = K a_p J_p``, in which all weights and draws are numbers.
+        Where nobody takes part ``K P_p (1/q_p - J_p) = 0``, and J_p is 0.
+        """
+        s, N, K, e = len(path) - 1, self.numbers, self.indicator(path), k.inner(u, w)
+        P, q, run = k.share_of(self.run, client(p), s), 1 + self.odds[p], self.run
+        own = self.settled(path, p, u)
+        rule = rules.shared(run, n, ratio(s), e * K, not path[s])
+        known = of_client(rule, p)
+        if not path[s]:
+            o = k.symbol(k.Odds(client(p)))
+            odds = nought(1 + o - q, u, self.chance_is(p))
+            uses: list[Use] = [(known, 1 / q), (odds, -K * P / q), (own, P / q)]
+            return combine(*uses, target=e * (K * P)), Fraction(0)
+        draws = [k.draw(run, client(m), s) for m in N.clients]
+        parts = k.constant(k.weight(n) * k.draw(run, n, s))
+        whole = rules.numbered(n, parts, len(draws))
+        sides = zip(*N.weight_is, strict=True)
+        above, below = ([*zip(side, draws, strict=True)] for side in sides)
+        signs = combine(whole, *above), combine((whole, -1), *below)
+        weight = k.weight(client(p)) - N.weights[p]
+        uses = [
+            (known, 1),
+            (nought(k.number_of(signs[0].form), u, signs), -K * P),
+            (nought(weight, u, N.weight_is[p]), K * draws[p]),
+            (own, N.weights[p]),
+        ]
+        uses += [(self.settled(path, m, u), -P * N.weights[m]) for m in N.clients]
+        present = {m: N.weights[m] * (1 + self.odds[m]) for m in path[s]}
+        size = sum(present.values(), Fraction(0))
+        share = present.get(p, Fraction(0)) / size
+        found = combine(*uses)
+        return combine((found, 1 / size), target=e * (K * (P - share))), share
+
     def averaged(self, path: Path, e: k.Lin) -> tuple[Theorem, Fraction]:
         """Return ``K e - c e = 0`` for e without draws, and c, the path's chance."""
         uses: list[Use] = []
@@ -195,6 +236,15 @@ class Outcomes:
             if not chance:
                 break
         return combine(*uses, target=e * (self.indicator(path) - chance)), chance
+
+    def ends(self, rounds: int) -> list[tuple[Fraction, k.Vec]]:
+        """Return where x(t) is in every outcome, and the outcome's chance."""
+        found, v = [], self.odds
+        for path in self.paths(rounds):
+            each = product(path, self.numbers.clients)
+            parts = (v[p] ** (p not in here) / (1 + v[p]) for here, p in each)
+            found.append((prod(parts, start=Fraction(1)), self.model(path)[0]))
+        return found
 
     # Where a path leads ---------------------------------------------------------------
 
@@ -325,10 +375,16 @@ class Outcomes:
                 block(side, single_step(self.run, p, s, i)) * c
                 for (_, i), c in mine.items()
             )
-            if mine:
-                uses.append((self.settled(path, p, sum(moves, k.Vec({}))), -1))
+            if not mine:
+                continue
+            u, size = sum(moves, k.Vec({})), 1 + self.odds[p]
+            if self.numbers.chance(p, s, side) == k.draw(self.run, client(p), s):
+                known = self.settled(path, p, u)
+            else:
+                known, size = self.shared(path, p, u)
+            uses.append((known, -1))
             if p in path[s]:
-                present |= {visit: c * (1 + self.odds[p]) for visit, c in mine.items()}
+                present |= {visit: c * size for visit, c in mine.items()}
         more, change = self._sampled(path, path, present, side)
         return uses + more, change
 
@@ -340,21 +396,32 @@ class Outcomes:
         v, K = block(side, w), self.indicator(where)
         later = self.indicator(where, len(self.known(path)))
         for visit, c in terms.items():
-            F = k.Local(client(visit[0]))
-            uses.append((tried(self.silent(s, visit), v), -c * K))
+            F, (p, i) = k.Local(client(visit[0])), visit
             uses.append((tried(self.slope(path, visit), v), -c * later))
             y, _ = self.local(path, visit)
             change = change - block(side, k.gradient(F, y)) * c
+            if self.noisy:
+                change = change - block(side, k.noise(self.run, client(p), s, i)) * c
+            else:
+                uses.append((tried(self.silent(s, visit), v), -c * K))
         return uses, change
 
     # What is expected ---------------------------------------------------------------
 
     def bounded(self, G2: Ratio, path: Path, visit: Visit) -> Theorem:
-        """Return ``G2 - ||grad F_p(y)||^2 >= 0``, y a local point's place."""
+        """Return ``G2 - ||grad F_p(y)||^2 >= 0``, y a local point's place.
+
+        With noise ``G2 - ||grad F_p(y) + xi||^2 >= 0``.
+        """
         (p, i), s, where = visit, len(path) - 1, self.known(path)
         y, _ = self.local(path, visit)
         g, there = single_step(self.run, p, s, i), k.gradient(k.Local(client(p)), y)
         known = derived.bounded_gradient(self.run, G2, n, ratio(s), ratio(i))
+        if self.noisy:
+            xi = k.noise(self.run, client(p), s, i)
+            change = tried(self.slope(path, visit), g + there + xi)
+            target = k.constant(G2) - k.norm2(there + xi)
+            return combine(of_client(known, p), change, target=target)
         form = k.constant(G2) - k.norm2(there)
         mean, chance = self.averaged(where, form)
         return combine(

@@ -488,7 +488,7 @@ def _over_weight(number: Ratio) -> Fraction:
     Raises:
         ValueError: it is something else.
     """
-    ((c, powers),) = number.poly().products()
+    ((c, powers),) = number.poly().products
     if powers != {k.Weight(n): 1}:
         raise ValueError(f"{number} does not average over clients")
     return Fraction(c)

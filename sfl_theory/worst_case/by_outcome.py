@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -18,12 +19,19 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived
-from sfl_theory.proofs.by_number import client, of_client
+from sfl_theory.proofs.by_number import client, m, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.outcomes import Models, Outcomes, Path
-from sfl_theory.proofs.unrolled import interpolated, n
-from sfl_theory.worst_case.by_client import ByClient
-from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
+from sfl_theory.proofs.unrolled import X, Y, atom_of, block, interpolated, n
+from sfl_theory.worst_case.assembly import SIDES, Row, fraction, total
+from sfl_theory.worst_case.by_client import ByClient, Drawn
+from sfl_theory.worst_case.certificate import (
+    Atom,
+    Certificate,
+    Inequality,
+    Point,
+    Square,
+)
 from sfl_theory.worst_case.scenarios import outcomes
 from sfl_theory.worst_case.setting import ONE
 from sfl_theory.worst_case.single_clients import SingleClients
@@ -31,7 +39,11 @@ from sfl_theory.worst_case.stated import STAR
 
 
 class InOutcomes(SingleClients):
-    """Points are where a run without noise is in an outcome."""
+    """Points are where a run is in an outcome: long combinations of gradients.
+
+    They have names, in which all is added up; what the names stand for is put in once.
+    Theorems on the points themselves are added after that.
+    """
 
     def __init__(
         self,
@@ -39,10 +51,86 @@ class InOutcomes(SingleClients):
         present: list[tuple[int, ...]],
         S: Fraction,
         target: k.Lin,
+        ends: Iterable[tuple[Fraction, k.Vec]] = (),
     ) -> None:
-        self.places, self.present = places, present
+        """Take what is to be shown; in it are squared distances of ends, with shares.
+
+        Of inner products it cannot be told which point they are of, so these are named.
+        """
+        self.places, self.present, self.whole = places, present, target
         self.visited: dict[k.Vec, None] = {}
-        super().__init__(places.numbers, S, noisy=False, target=target)
+        self.names: dict[k.Vec, k.Point] = {}
+        self.after: list[tuple[Theorem, Fraction]] = []
+        for share, x in ends:
+            target = target + k.norm2(x - STAR) * share
+        short = self.short(target)
+        for share, x in ends:
+            short = short - k.norm2(self.name(x) - STAR) * share
+        super().__init__(places.numbers, S, places.noisy, short)
+
+    def name(self, x: k.Vec) -> k.Vec:
+        """Return the name of a point; one vector is its own."""
+        if len(x.coefficients) == 1:
+            return x
+        return k.vec(self.names.setdefault(x, k.Point(f"y{len(self.names)}")))
+
+    def short(self, form: k.C) -> k.C:
+        """Return a combination with names for where functions are taken."""
+        found = type(form)({})
+        for atom, c in form.coefficients.items():
+            new: Any = k.lifted(atom)
+            if isinstance(atom, k.Gradient):
+                new = k.gradient(atom.function, self.name(atom.at))
+            elif isinstance(atom, k.Value):
+                new = k.value_of(atom.function, self.name(atom.at))
+            elif isinstance(atom, k.Part):
+                new = k.part(atom.side, self.short(k.vec(atom.vector)))
+            elif isinstance(atom, k.Inner):
+                both = (self.short(k.vec(one)) for one in (atom.left, atom.right))
+                new = k.inner(*both)
+            found = found + new * c
+        return found
+
+    def long(self, u: k.Vec) -> k.Vec:
+        """Return a combination with points for their names."""
+        return k.vec_at(u, {name: x for x, name in self.names.items()})
+
+    def use(self, theorem: Theorem, factor: Fraction) -> None:
+        """Add a multiple of a theorem, on names or on points."""
+        shown = self.short(theorem.form)
+        if shown == theorem.form:
+            super().use(theorem, factor)
+        elif factor:
+            self.after.append((theorem, factor))
+            self._read(shown, factor)
+
+    def proved(self, squares: Iterable[Square]) -> Theorem:
+        """Return the theorem ``target >= 0``.
+
+        Args:
+            squares: what the theorems leave over.
+
+        Returns:
+            The theorem.
+
+        Raises:
+            ValueError: the theorems do not add up to it.
+        """
+        self._values()
+        if self.sides != (None,):
+            self._split()
+        for side in self.sides:
+            self._slopes(side)
+            for x, name in [*self.names.items()]:
+                short = block(side, self.short(x)).coefficients.items()
+                by: Row = {atom: fraction(c) for atom, c in short}
+                self.form.eliminate(atom_of(block(side, k.vec(name))), by)
+            self._start(side)
+        self._silence()
+        self._squares(squares)
+        whole = tuple((name, x) for x, name in self.names.items())
+        found = rules.instantiate(total(self.uses), whole, ())
+        return combine(found, *self.after, target=self.whole)
 
     def _read(self, form: k.Lin, factor: Fraction) -> None:
         """Enter a form, and where f's gradients in it are."""
@@ -70,6 +158,10 @@ class InOutcomes(SingleClients):
         return tuple(self.present[one] for one in point.past)
 
     def at(self, point: Point, q: k.ClientIndex) -> k.Vec:
+        """Return the name of a point."""
+        return self.name(self.place(point, q))
+
+    def place(self, point: Point, q: k.ClientIndex) -> k.Vec:
         """Return where a point is.
 
         Raises:
@@ -91,6 +183,21 @@ class InOutcomes(SingleClients):
         return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
 
 
+def renumbered(u: k.Vec, p: int) -> k.Vec:
+    """Return a vector with client `m` for client p wherever noise is drawn."""
+    found = k.Vec({})
+    for atom, c in u.coefficients.items():
+        new = k.vec(atom)
+        if isinstance(atom, k.Noise) and atom.client == client(p):
+            new = k.noise(atom.run, m, ratio(atom.round), ratio(atom.step))
+        elif isinstance(atom, k.Gradient):
+            new = k.gradient(atom.function, renumbered(atom.at, p))
+        elif isinstance(atom, k.Part):
+            new = k.part(atom.side, renumbered(k.vec(atom.vector), p))
+        found = found + new * c
+    return found
+
+
 @dataclass(frozen=True)
 class ByOutcome(ByClient):
     """Inequalities on given clients in every outcome."""
@@ -100,7 +207,7 @@ class ByOutcome(ByClient):
         """Where the run is in every outcome."""
         setting = self.setting
         odds = tuple(1 / q - 1 for q in setting.participation)
-        return Outcomes(self.numbers, ratio(setting.S), odds)
+        return Outcomes(self.numbers, ratio(setting.S), odds, setting.sigma2 > 0)
 
     @property
     def assumed(self) -> frozenset[h.Hypothesis]:
@@ -122,12 +229,57 @@ class ByOutcome(ByClient):
         """
         setting, link = self.setting, self.link()
         present = [one.present or () for one in outcomes(setting)]
-        parts = InOutcomes(self.places, present, setting.S, target - link.form)
+        far = setting.metric == "distance"
+        ends = self.places.ends(setting.rounds) if far else ()
+        whole = target - link.form
+        parts = InOutcomes(self.places, present, setting.S, whole, ends)
         if setting.zeta2 == 0:
             parts.flat = self.spread()
         self.add(certificate, parts)
         found = combine(parts.proved(certificate.squares), link, target=target)
         return self.generalised(found)
+
+    def unbiased(
+        self,
+        drawn: Drawn,
+        uses: Iterable[tuple[Inequality, Fraction]],
+        parts: SingleClients,
+    ) -> list[Theorem]:
+        """Return ``-<xi, u> >= 0`` for all that a noise is orthogonal to.
+
+        Raises:
+            ValueError: it is not known before.
+        """
+        if not isinstance(parts, InOutcomes):
+            raise ValueError("no outcomes")
+        q, s, step = drawn
+        before, others = k.Vec({}), dict[int, k.Vec]()
+        for says, factor in uses:
+            atom = says.vector or Atom("start")
+            name = client(0 if atom.client is None else atom.client)
+            side = SIDES[says.space.side] if says.space else None
+            u = block(side, parts.long(parts.drawn(atom, name))) * -factor
+            met = {
+                cast(k.Numbered, one.client).number
+                for one in k.subterms(u)
+                if isinstance(one, k.Noise)
+                and cast(int, one.step.coefficients.get((), 0)) >= step
+            }
+            if len(met) > 1 or q in met:
+                raise ValueError(f"{atom} may depend on what client {q} draws")
+            for p in met:
+                others[p] = others.get(p, k.Vec({})) + u
+            before = before if met else before + u
+        found = [
+            self.numbers.across((q, step), p, s, renumbered(u, p))
+            for p, u in others.items()
+        ]
+        return [*found, self.fixed(drawn, before)]
+
+    def fixed(self, drawn: Drawn, u: k.Vec) -> Theorem:
+        """Return ``<xi, u> = 0`` for u of what came before a noise."""
+        q, s, step = drawn
+        return of_client(derived.unbiased(self.run, n, ratio(s), ratio(step), u), q)
 
     def link(self) -> Theorem:
         """Return ``mean over outcomes - metric >= 0``."""
@@ -172,13 +324,22 @@ class ByOutcome(ByClient):
             q = client(p)
             x = parts.at(at, q)
             if says.kind == "interpolation" and says.other is not None:
-                ends = x, parts.at(says.other, q)
-                each = interpolated(ratio(setting.S), self.modulus, *ends)
-                return of_client(each, p)
+                ends = (X, x), (Y, parts.at(says.other, q))
+                any_two = k.vec(X), k.vec(Y)
+                each = interpolated(ratio(setting.S), self.modulus, *any_two)
+                return rules.instantiate(of_client(each, p), ends, ())
             if says.kind == "dissimilarity" and setting.eps2 is not None:
                 return of_client(derived.heterogeneity(ratio(setting.eps2), n, x), p)
             local = at.kind == "local"
+            if says.kind == "variance" and local and says.space is None:
+                sigma2 = ratio(setting.sigma2)
+                each = derived.variance(self.run, sigma2, n, ratio(at.t), ratio(at.i))
+                return of_client(each, p)
             if says.kind == "bounded-gradient" and setting.G2 is not None and local:
-                G2, path = ratio(setting.G2), parts.path(at)
-                return self.places.bounded(G2, path, (p, at.i))
+                G2, visit = ratio(setting.G2), (p, at.i)
+                known = self.places.bounded(G2, parts.path(at), visit)
+                if not setting.sigma2:
+                    return known
+                g = k.gradient(k.Local(q), parts.place(at, q))
+                return combine(known, (self.fixed((p, at.t, at.i), g), 2))
         raise ValueError(f"no derivation of {says}")

@@ -124,15 +124,21 @@ def refuse(setting: Setting) -> None:
     refused = (
         (setting.visits is not None, "no proof of SFL-V2's visits for all N at once"),
         (setting.two_point, "no proof of noise of two values, one by one"),
-        (setting.partial and setting.sigma2 > 0, "no proof of noise of some clients"),
+        (
+            setting.partial
+            and setting.sigma2 > 0
+            and (
+                setting.algorithm not in {"fedavg", "sfl-v1"}
+                or setting.rounds > 1
+                or len(setting.shares) > 2
+            ),
+            "no proof of noise where some take part, but of one round of fedavg or "
+            "sfl-v1 with at most two clients",
+        ),
         (
             setting.partial
             and len(setting.shares) * setting.rounds > log2(MOST_OUTCOMES),
             f"no proof of more than {MOST_OUTCOMES} outcomes",
-        ),
-        (
-            setting.partial and setting.algorithm == "minibatch-sfl",
-            "no proof of a mean over those present, whose weights are random",
         ),
         (
             not setting.interchangeable

@@ -57,7 +57,10 @@ class Stated:
             "minibatch-sfl": k.Kind.MINIBATCH,
             "sfl-v2": k.Kind.V2_WEIGHTED if weighted else k.Kind.V2,
         }.get(setting.algorithm, k.Kind.V1)
-        drawn = k.Participants.UPDATES if setting.partial else k.Participants.EVERYONE
+        drawn = k.Participants.EVERYONE
+        if setting.partial:
+            mean = kind is k.Kind.MINIBATCH
+            drawn = k.Participants.MEAN if mean else k.Participants.UPDATES
         return k.Split(kind, drawn, client, server)
 
     @cached_property

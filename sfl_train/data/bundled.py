@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,8 +57,11 @@ def load(name: str) -> Dataset:
     return _LOADERS[name]()
 
 
+@cache
 def raw(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return features and targets of one of scikit-learn's data sets, unscaled.
+
+    They are read once; every call returns the same arrays, which cannot be written to.
 
     Args:
         name: "digits", "breast_cancer" or "diabetes".
@@ -66,6 +70,13 @@ def raw(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         X of shape (D, F) and y of shape (D,), as its ``load_...`` functions give them
         (with ``return_X_y=True, scaled=False``).
     """
+    X, y = _read(name)
+    for each in (X, y):
+        each.flags.writeable = False
+    return X, y
+
+
+def _read(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     spec = find_spec("sklearn")
     home = Path((spec.submodule_search_locations or [""])[0]) if spec else Path()
     files = [home / "datasets" / "data" / file for file in _FILES[name]]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from functools import cache, cached_property
 from typing import Any
 
 from sfl_train.deep.own_files import digests, own_model
@@ -218,7 +219,7 @@ class Config:
         Raises:
             ValueError: if an option is impossible; it is named as on the command line.
         """
-        for item in fields(self):
+        for item in known().values():
             value, choices = getattr(self, item.name), item.metadata["choices"]
             _typed(item.name, str(item.type), value)
             if choices and value is not None and value not in choices:
@@ -280,13 +281,13 @@ class Config:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all options by name."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: getattr(self, name) for name in known()}
 
     def decisive(self) -> dict[str, Any]:
         """Return the options that decide the result."""
         return {
             item.name: getattr(self, item.name)
-            for item in fields(self)
+            for item in known().values()
             if item.metadata["matters"]
         }
 
@@ -294,13 +295,13 @@ class Config:
         """Return what the hash is made of: decisive options, the format's version."""
         kept = {
             item.name: getattr(self, item.name)
-            for item in fields(self)
+            for item in known().values()
             if item.metadata["matters"]
             and not (item.metadata["late"] and getattr(self, item.name) == item.default)
         }
         return {"format": FORMAT, **kept}
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of the identity, in hexadecimal."""
         return _sha256(self.identity())
@@ -325,6 +326,12 @@ class Config:
     def split(self) -> bool:
         """Whether the algorithm cuts the model."""
         return self.algorithm in SPLIT
+
+
+@cache
+def known() -> Mapping[str, Field[Any]]:
+    """Return the options by name; a grid makes thousands of configurations."""
+    return {item.name: item for item in fields(Config)}
 
 
 def _sha256(identity: Mapping[str, Any]) -> str:
@@ -398,7 +405,7 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
         raise ValueError(
             f"--preset: expected one of {', '.join(PRESETS)}, got {preset!r}"
         )
-    known = {item.name: item for item in fields(Config)}
+    options = known()
     chosen: dict[str, Any] = dict(PRESETS[preset])
     for layer in layers:
         given = dict(layer)
@@ -407,9 +414,9 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
         if given.get("epochs") is not None and "tau" not in given:
             given["tau"] = None
         for name, value in given.items():
-            if name not in known or not known[name].metadata["given"]:
+            if name not in options or not options[name].metadata["given"]:
                 raise ValueError(f"unknown option '{flag(name)}'")
-            chosen[name] = _typed(name, str(known[name].type), value)
+            chosen[name] = _typed(name, str(options[name].type), value)
     spec = chosen.get("partition", Config.partition)
     if "clients" not in chosen and (spec == "natural" or spec.startswith("file:")):
         chosen["clients"] = None
@@ -419,6 +426,7 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
     return Config(**chosen, digests=digests(*files))
 
 
+@cache
 def kind(annotation: str) -> type:
     """Return the type of an option from its annotation, without ``| None``."""
     kinds = {"int": int, "float": float, "str": str, "bool": bool}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bounds.worst_case import main
+from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.replay import replay
 
 PROBLEM = ["--S", "1", "--mu", "0.1", "--heterogeneity", "1", "--quiet"]
@@ -63,6 +64,61 @@ def test_who_takes_part_is_assumed_in_the_proof(
         "SFL-v1(updates; client: 1 steps at 1/2; server: 1 steps at 1/2)",
     ):
         assert line in printed
+
+
+def test_the_mean_of_those_present_is_named_in_the_proof(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = tmp_path / "proof.json"
+    asked = ["--algorithm", "minibatch-sfl", "--clients", "2", "--participation", "0.5"]
+    asked += ["--eta-server", "0.25"]
+    assert main([*asked, *STEP, *PROBLEM, "--proof", str(proof)]) == 0
+    text = proof.read_text(encoding="utf-8")
+    (claim,) = replay(text)
+    assert claim.proved and claim.sides is not None
+    means = "updates, the server's mean of those present"
+    assert f"SFL-minibatch({means}; client: 1" in capsys.readouterr().out
+    with pytest.raises(Rejected):  # it is no proof of the sum over those present
+        replay(text.replace(means, "updates"))
+
+
+def test_noise_of_those_who_take_part_is_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = tmp_path / "proof.json"
+    asked = ["--algorithm", "sfl-v1", "--clients", "2", "--participation", "0.5"]
+    asked += ["--eta-server", "0.25", "--noise", "1"]
+    assert main([*asked, *STEP, *PROBLEM, "--proof", str(proof)]) == 0
+    (claim,) = replay(proof.read_text(encoding="utf-8"))
+    assert claim.proved and claim.sides is not None
+    printed = capsys.readouterr().out
+    for line in (
+        "assumes stochastic gradients are unbiased",
+        "assumes samples are independent across clients",
+        "assumes for all n1: ||xi(n1, round, step)||^2 <= 1 in every round",
+    ):
+        assert line in printed
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--algorithm", "sfl-v2", "--clients", "2"],
+        ["--algorithm", "minibatch-sfl", "--clients", "2"],
+        ["--algorithm", "fedavg", "--clients", "3"],
+        ["--algorithm", "fedavg", "--clients", "2", "--rounds", "2"],
+    ],
+)
+def test_other_noise_of_those_who_take_part_is_refused(
+    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = tmp_path / "proof.json"
+    drawn = ["--participation", "0.5", "--noise", "1", "--proof", str(proof)]
+    with pytest.raises(SystemExit, match="2"):
+        main([*STEP, *asked, *PROBLEM, *drawn])
+    told = capsys.readouterr().err
+    assert "but of one round of fedavg or sfl-v1 with at most two clients" in told
+    assert not proof.exists()
 
 
 def test_without_a_proof_nothing_reads_as_proved(tmp_path: Path) -> None:

@@ -44,6 +44,36 @@ POINTS = (
 )
 
 
+LETTER = re.compile(r"\\(?:tilde\{)?\\?\w+(?:_\{?\\?\w+\}?)?|\w(?:_\w)?")
+
+
+def test_no_letter_of_a_statement_is_left_undefined() -> None:
+    """What a paper calls gamma, beta, B_1, ... is a parameter or is defined beside."""
+    says = [part.says for c in ledger().claims() for _, part in parts_of(c)]
+    ever = {one.partition(" = ")[0] for each in says for one in each.definitions}
+    assert {r"\gamma", r"\beta", r"\kappa", "B_1", "B_2"} <= ever
+    ever -= {*"STnzB", r"\tau"}  # letters of other things, too
+    for each in says:
+        parts = (each.left.value, each.right.value, *each.hypotheses)
+        free = {v for part in parts for v in part.free}
+        known = " ".join(filter(None, map(w.PARAMETERS.get, free)))  # type: ignore[arg-type]
+        known += " ".join(each.definitions)
+        used = ever & {*LETTER.findall(each.tex)}
+        assert all(one in known for one in used), (used, each.tex)
+
+
+def test_definitions_follow_what_is_written_to_its_letters() -> None:
+    """Once each, the outer ones first; another letter for a number defines nothing."""
+    S, mu = w.positive("S"), w.positive("mu", r"\mu")
+    kappa = w.called(S / mu, r"\kappa")
+    gamma = w.called(8 * kappa - 1, r"\gamma")
+    here = w.norm2(RUN.x(t) - gamma * w.f.gradient(RUN.x(t)))
+    both = [r"\gamma = 8 \kappa - 1", r"\kappa = \frac{S}{\mu}"]
+    assert w.definitions(here, gamma * kappa) == both
+    assert w.definitions(*w.at_most(kappa, 1).of) == both[1:]
+    assert w.definitions(w.called(S, "L"), w.called(mu + S - mu, "S")) == []
+
+
 def test_statements_are_typeset_as_themselves() -> None:
     for _, part in SOME:
         says = part.says

@@ -83,5 +83,8 @@ def test_files_read_directly_are_what_scikit_learn_loads(name, monkeypatch):
     np.testing.assert_array_equal(read[0], X)
     np.testing.assert_array_equal(read[1], y)
     monkeypatch.setattr("sfl_train.data.bundled.find_spec", lambda _: None)
-    for mine, other in zip(raw(name), read, strict=True):
+    for mine, other in zip(raw.__wrapped__(name), read, strict=True):
         np.testing.assert_array_equal(mine, other)
+        assert mine is not other
+        with pytest.raises(ValueError, match="read-only"):
+            other[0] = 0

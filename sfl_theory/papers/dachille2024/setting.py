@@ -33,7 +33,7 @@ f, F = w.f, w.local(k)
 
 def decimal(text: str) -> Number:
     """Return a number as printed."""
-    return w.called(w.number(Fraction(text)), text)
+    return replace(w.number(Fraction(text)), tex=text, binding=w.ATOM)
 
 
 def eta(round_: Number = t) -> Number:

@@ -42,7 +42,7 @@ from sfl_theory.written import ATOM, Assumed, Form, Number, Run, Vector, Written
 
 v = w.natural("v")
 above_8 = w.nonnegative("g")
-gamma = Written(8 + above_8.value, r"\gamma")
+gamma = w.called(8 + above_8, r"\gamma")
 eta = w.positive("eta", r"\eta")
 PERIODS = {k.Side.CLIENT: tau, k.Side.SERVER: tau_server}
 BLOCKS = {

@@ -25,7 +25,7 @@ R2, delta2 = w.nonnegative("R2", "R^2"), w.nonnegative("delta2", r"\delta^2")
 Gamma = w.nonnegative("Gamma", r"\Gamma")
 N = w.clients()
 above_7 = w.nonnegative("g")
-gamma = Written(7 + above_7.value, r"\gamma")
+gamma = w.called(7 + above_7, r"\gamma")
 r"""At least 7, as :math:`8S/\mu-1` is; so the kernel knows what is positive."""
 F = w.Function(k.MEAN, "F")
 best = Written(k.vec(k.Star(k.MEAN)), "w^{*}", ATOM, w.Name("w", above="*"))

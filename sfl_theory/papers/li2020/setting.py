@@ -29,7 +29,7 @@ L, mu = w.positive("L"), w.positive("mu", r"\mu")
 kappa = w.called(L / mu, r"\kappa")
 gamma = w.positive("gamma", r"\gamma")
 above_8 = w.nonnegative("g")
-wide = Written(8 + above_8.value, r"\gamma")
+wide = w.called(8 + above_8, r"\gamma")
 r"""The same where it is used to be at least 8, as :math:`8\kappa` is."""
 G2, delta2 = w.nonnegative("G2", "G^2"), w.nonnegative("delta2", r"\delta^2")
 F = w.Function(terms.MEAN, "F")
@@ -52,7 +52,7 @@ def least(client: Client = k) -> Number:
     Written as minus a number >= 0; constants added to the F_k change no statement.
     """
     depth = w.of_client("least", client, "d_{{n}}")
-    return w.called(-depth, f"F_{{{client.name}}}^*")
+    return Written((-depth).value, f"F_{{{client.name}}}^*")
 
 
 def eta(step: Number) -> Number:

@@ -33,6 +33,7 @@ from sfl_theory.kernel.terms import (
     noise,
     norm2,
     part,
+    share_of,
     summed,
     symbol,
     value_of,
@@ -62,7 +63,7 @@ ETA, RATE = rates("eta"), rates("rate")
 ONE, ZERO = ratio(1), ratio(0)
 
 
-EVERYONE, UPDATES, MODELS = Participants
+EVERYONE, UPDATES, MODELS, OF_PRESENT = Participants
 
 
 def run_of(kind: Kind, who: Participants = EVERYONE, tau_s: object = None) -> Split:
@@ -75,6 +76,7 @@ V2, WEIGHTED, MINIBATCH = map(run_of, (Kind.V2, Kind.V2_WEIGHTED, Kind.MINIBATCH
 DRAWN_V2, DRAWN = run_of(Kind.V2, UPDATES), run_of(Kind.V2_WEIGHTED, UPDATES)
 AVERAGED, AVERAGED_V2 = run_of(Kind.V1, MODELS), run_of(Kind.V2_WEIGHTED, MODELS)
 DRAWN_BATCH = run_of(Kind.MINIBATCH, UPDATES)
+MEAN_BATCH = run_of(Kind.MINIBATCH, OF_PRESENT)
 STEPWISE = Split(
     Kind.V1,
     EVERYONE,
@@ -86,6 +88,7 @@ STEPWISE_V2 = Split(
 )
 COUNTED = run_of(Kind.COUNTED, EVERYONE, tau + of(d))
 WITH_DRAWS = (PARTIAL, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
+WITH_DRAWS += (MEAN_BATCH,)
 RUNS_OF_VISITS = (V2, WEIGHTED, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED_V2)
 RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, STEPWISE, COUNTED, *WITH_DRAWS)
 GD = k.Descent(F, ETA)
@@ -420,6 +423,9 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         for form in (constant(ONE), norm2(x), norm2(iterate(run, now + 1)) * S):
             add("drawn", run, n, now, form)
             add("drawn", run, n, now, form * draw(run, m, now))
+        for form in (constant(ONE), norm2(x), constant(draw(run, n, now))):  # any form
+            for absent in (False, True):
+                add("shared", run, m, now, form * S, absent)
         for form in apart_from_draws(run):
             add("expect", run, n, now, form, ())
             add("expect", run, n, now, form, (m,))
@@ -431,6 +437,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             if k.CONDITIONAL not in form.free:
                 add("expect", run, k.Numbered(2), now, form * beside_first(run), ())
                 add("expect", run, m, now + 1, form * draw(run, m, now) ** 2, ())
+                add("expect", run, m, now + 1, form * share_of(run, n, now), ())
         add("expect", run, FIRST, now, constant(1 / (1 + beside_first(run))), ())
         later("vanish", lambda r=run: vanished(R, r, draw(r, n, now)))
         u = summed(
@@ -823,6 +830,10 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("expect", run, n, now, constant(other), ())
             add("expect", run, FIRST, now, there, ())
         ahead = norm2(iterate(run, now + 1)) * draw(run, SECOND, now)
+        for one in (FIRST, SECOND, n):  # all draws of a round make a share
+            other = share_of(run, one, now)
+            add("expect", run, FIRST, now, constant(other), ())
+            add("expect", run, n, now, norm2(iterate(run, now)) * other, ())
         add("expect", run, FIRST, now, ahead, ())
         add("expect", run, FIRST, now, constant(draw(run, SECOND, now)), (m,))
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):

@@ -1,10 +1,13 @@
-"""Proofs on which the kernel's tests try mutants, surgery and logic, made once."""
+"""Proofs on which the kernel's tests try mutants, surgery and logic, made once.
+
+And only where they are asked for: every process of a test run imports this.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 
 import statements
 
@@ -44,10 +47,35 @@ def proofs() -> Iterator[Proof]:
     yield statements.partial_visits_statement(), partial_visits.theorem
 
 
-PROOFS: dict[str, tuple[Statement, Theorem]] = {
-    statement.id: (statement, prove()) for statement, prove in proofs()
-}
-SHORTER = [pair for name, pair in PROOFS.items() if "longer-client" not in name]
+class Proved(Mapping[str, tuple[Statement, Theorem]]):
+    """Statements by name with their theorems."""
+
+    def __init__(self) -> None:
+        self._proofs = {
+            statement.id: (statement, prove) for statement, prove in proofs()
+        }
+        self._made: dict[str, Theorem] = {}
+
+    def __getitem__(self, name: str) -> tuple[Statement, Theorem]:
+        statement, prove = self._proofs[name]
+        if name not in self._made:
+            self._made[name] = prove()
+        return statement, self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._proofs)
+
+    def __len__(self) -> int:
+        return len(self._proofs)
+
+
+PROOFS = Proved()
+
+
+@cache
+def shorter() -> list[tuple[Statement, Theorem]]:
+    """Return all proofs but two long ones."""
+    return [pair for name, pair in PROOFS.items() if "longer-client" not in name]
 
 
 def many(few: int) -> int:

@@ -284,17 +284,25 @@ class GivenDraws(Evaluation):
         return out
 
     def numbers(self, value: Ratio) -> list[Q]:
-        out = []
-        for place in range(len(self._outcomes)):
-            self.outcome = place
-            out.append(self.number(value))
+        """Return a number in every outcome, made once for the same draws."""
+        drawn = [place for (_, _, i), place in self._draws.items() if i < 0]
+        keys = [tuple(o[q] for q in drawn) for o in self._outcomes]
+        found = {}
+        for self.outcome in {key: place for place, key in enumerate(keys)}.values():
+            found[keys[self.outcome]] = self.number(value)
         self.outcome = None
-        return out
+        return [found[key] for key in keys]
 
     def _symbol(self, s: object) -> Q | int:
         if isinstance(s, k.Draw):
             J = self.drawn(self.client(s.client), self.whole_number(s.round))
             return J[self.outcome]
+        if isinstance(s, k.Share):
+            t, weights = self.whole_number(s.round), self.model.weights
+            draws = [self.drawn(m, t)[self.outcome] for m in range(len(weights))]
+            whole = sum((a * J for a, J in zip(weights, draws, strict=True)), Q(0))
+            n = self.client(s.client)
+            return weights[n] * draws[n] / whole if whole else whole
         if isinstance(s, k.Total) and k.CHANCE in s.free:
             return sum((self.number(s.weight) for _ in self.range(s)), Q(0))
         return super()._symbol(s)
@@ -315,7 +323,8 @@ class GivenDraws(Evaluation):
         for key, p, value in zip(keys, self._chances, values, strict=True):
             chance[key] += p
             total[key] += p * value
-        return [total[key] / chance[key] for key in keys]
+        means = {key: total[key] / chance[key] for key in total}
+        return [means[key] for key in keys]
 
 
 def verdict(theorem: Theorem, seed: int) -> str:

@@ -55,7 +55,7 @@ def as_sympy(poly: Poly) -> sp.Expr:
         (
             sp.Rational(c.numerator, c.denominator)
             * sp.prod([SYMBOLS[s] ** power for s, power in powers.items()])
-            for c, powers in poly.products()
+            for c, powers in poly.products
         ),
         sp.Integer(0),
     )

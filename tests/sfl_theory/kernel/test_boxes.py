@@ -41,7 +41,8 @@ def drawn_case(rng: random.Random):
     """Return a run and a model with a box that its steps may or may not leave."""
     tau = rng.choice([1, 1, 2])
     rates = [Rate(ratio(rng.choice([Q(1, 8), Q(1, 2), Q(1), Q(3, 2)]))) for _ in "cs"]
-    kind, who = rng.choice(list(Kind)), rng.choice(list(Participants))
+    kind, (*others, mean) = rng.choice(list(Kind)), Participants
+    who = rng.choice([*others, mean] if kind is Kind.MINIBATCH else others)
     who = Participants.EVERYONE if kind is Kind.COUNTED else who
     run = Split(kind, who, *(Pace(natural(tau), rate) for rate in rates))
     functions = [

@@ -10,7 +10,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from proved import SHORTER, many
+from proved import many, shorter
 from random_models import premises, verdict
 
 from sfl_theory.kernel import rules
@@ -38,7 +38,7 @@ from sfl_theory.proofs.notation import inverse_q, nat, of, of_round, point, step
 def pool() -> list[Theorem]:
     """Every theorem of the ledger's proofs."""
     out = []
-    for _, theorem in SHORTER:
+    for _, theorem in shorter():
         out += premises(theorem)
     return out
 

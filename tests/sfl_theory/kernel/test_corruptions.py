@@ -10,9 +10,10 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
-from proved import SHORTER, many
+from proved import many, shorter
 from random_models import Sample
 
 from sfl_theory.kernel import rules
@@ -21,8 +22,13 @@ from sfl_theory.kernel.conditions import holds
 from sfl_theory.kernel.replay import Claim, replay
 from sfl_theory.proofs.export import document
 
-FILES = [document([pair]) for pair in SHORTER]
 SORTS = ["natural", "count", "nonnegative", "positive"]
+
+
+@cache
+def files() -> list[str]:
+    """Return a file for each of the proofs."""
+    return [document([pair]) for pair in shorter()]
 
 
 def places(data: object, at: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
@@ -98,7 +104,7 @@ def untrue(claim: Claim, seed: int) -> bool:
 
 def outcome(seed: int) -> str:
     rng = random.Random(seed)
-    text = corrupted(rng, rng.choice(FILES[:3] * 10 + FILES[3:]))
+    text = corrupted(rng, rng.choice(files()[:3] * 10 + files()[3:]))
     try:
         claims = replay(text)
     except Rejected:

@@ -49,7 +49,7 @@ def value(of: Ratio, point: list[Q]) -> Q:
     where = dict(zip(SYMBOLS, point, strict=True))
 
     def here(poly: Poly) -> Q:
-        terms = poly.products()
+        terms = poly.products
         return sum(
             (c * prod(where[s] ** e for s, e in p.items()) for c, p in terms), Q(0)
         )
@@ -163,3 +163,16 @@ def test_a_sign_by_division_is_a_sign() -> None:
     for wrong in (A * A - B * A - 1, B * B - A * B, A * A - 2 * A * B):
         with pytest.raises(Rejected):
             R.combine((), (), k.constant(wrong), (sign,))
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), st.integers(-6, 6)), max_size=8))
+def test_a_square_is_the_product_of_a_vector_with_itself(
+    terms: list[tuple[int, int]],
+) -> None:
+    """Each pair is taken once for a square, twice for a product with a copy."""
+    points = [vec(Point(name)) for name in "uvwz"]
+    atoms = points + [k.part(side, one) for side in k.Side for one in points]
+    u = Vec({}).plus(atoms[place] * Q(c, 3) for place, c in terms)
+    copy = Vec(dict(u.coefficients))
+    assert copy is not u
+    assert not norm2(u) - k.inner(u, copy)

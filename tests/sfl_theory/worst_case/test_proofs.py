@@ -200,8 +200,42 @@ DRAWN_SETTINGS = {
     ),
     "drawn twice, visits": asked(2 * ONE, 2 * SLOW, tau=1, **VISITED),
 }
+BATCH: dict[str, object] = {**DRAWN, "algorithm": "minibatch-sfl"}
+NOISY: dict[str, object] = {**DRAWN, "sigma2": Q(1)}
+DRAWN_SETTINGS |= {
+    "drawn, minibatch": asked(ONE, SLOW, tau=1, **BATCH),
+    "drawn, longer minibatch": asked(ONE, SLOW, metric="distance", **BATCH),
+    "drawn, minibatch, unlike": asked(
+        ONE, SLOW, **{**UNLIKE, "algorithm": "minibatch-sfl"}
+    ),
+    "drawn, minibatch, one always": asked(
+        ONE, SLOW, **{**BATCH, "participation": (HALF, Q(1))}
+    ),
+    "drawn, minibatch, bounded": asked(ONE, SLOW, **BOUNDED, **{**BATCH, "tau": 1}),
+    "drawn, minibatch, non-convex": asked(
+        SLOW, SLOW, **NON_CONVEX, eps2=Q(1), reading="average", **BATCH
+    ),
+    "drawn, minibatch, three": asked(
+        ONE, SLOW, tau=1, **{**BATCH, "clients": 3, "participation": (HALF,) * 3}
+    ),
+    "drawn twice, minibatch": asked(2 * ONE, 2 * SLOW, tau=1, **BATCH),
+    "drawn, noise": asked(ONE, tau=1, **NOISY),
+    "drawn, longer noise": asked(ONE, metric="distance", **NOISY),
+    "drawn, noise, gap": asked(ONE, **NOISY),
+    "drawn, noise, unlike": asked(ONE, **UNLIKE, sigma2=Q(1)),
+    "drawn, noise, two paces": asked(ONE, (Q(1, 3),), tau_server=3, **NOISY),
+    "drawn, noise, bounded": asked(ONE, **BOUNDED, **{**NOISY, "tau": 1}),
+    "drawn, noise, dissimilarity": asked(ONE, zeta2=None, eps2=Q(1), **NOISY),
+    "drawn, noise, the same minimiser": asked(ONE, **NOISY | {"zeta2": Q(0)}),
+    "drawn, noise, one client": asked(
+        ONE, clients=1, participation=(HALF,), sigma2=Q(1)
+    ),
+    "drawn, noise, least": asked(
+        SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", **NOISY
+    ),
+}
 SETTINGS |= DRAWN_SETTINGS
-FEW = ["drawn", "drawn, visits", "drawn twice"]
+FEW = ["drawn", "drawn, visits", "drawn twice", "drawn, minibatch", "drawn, noise"]
 FEW += ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
 FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
@@ -402,7 +436,8 @@ def rejected(seed: int, name: str) -> bool | None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_corrupted_certificate_is_rejected(seed: int) -> None:
-    name = ["one step", "one visit each", "drawn"][seed % 3]
+    names = ["one step", "one visit each", "drawn", "drawn, minibatch", "drawn, noise"]
+    name = names[seed % 5]
     assert rejected(seed, name) is not False
 
 
@@ -422,6 +457,16 @@ def test_corrupted_certificates_of_outcomes_are_rejected() -> None:
     """Of 1 200 tried once none was accepted, at least 960 were rejected."""
     names = ["drawn, unlike", "drawn, visits", "drawn twice"] + 7 * ["drawn"]
     tried = [rejected(seed, names[seed % len(names)]) for seed in range(CASES)]
+    assert tried.count(False) == 0
+    assert tried.count(True) >= CASES * 4 // 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["minibatch", "noise"])
+def test_corrupted_certificates_of_means_and_noises_are_rejected(kind: str) -> None:
+    """See `worst-case-proofs.md` for how many were tried once."""
+    names = [f"drawn, longer {kind}"] + 9 * [f"drawn, {kind}"]
+    tried = [rejected(seed, names[seed % 10]) for seed in range(CASES)]
     assert tried.count(False) == 0
     assert tried.count(True) >= CASES * 4 // 5
 
@@ -494,9 +539,10 @@ def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> No
         ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
         ({"clients": 3, "sigma2": Q(1)}, "some of one weight"),
         ({"clients": 2, "sigma2": Q(1), "two_point": True}, "one by one"),
-        ({**DRAWN, "sigma2": Q(1)}, "of some clients"),
+        ({**DRAWN, "sigma2": Q(1)}, "but of one round of"),
+        ({**BATCH, "steps": ONE, "sigma2": Q(1)}, "of fedavg or sfl-v1"),
+        ({**NOISY, "steps": ONE, "clients": 3, "participation": (HALF,) * 3}, "two"),
         ({**DRAWN, "steps": 4 * ONE}, "more than 64 outcomes"),
-        ({**DRAWN, "algorithm": "minibatch-sfl"}, "weights are random"),
     ],
 )
 def test_what_is_not_derived_is_refused(known: dict[str, object], words: str) -> None:
