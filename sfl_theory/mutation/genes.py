@@ -12,6 +12,12 @@ from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.reading import Read
 
+CROWD, FEW = 128, 24
+"""Models of a crowd at most and at least."""
+ROOM = 4096
+"""Models times outcomes of a crowd."""
+FAR_ROOM = 65_536
+"""Models times local steps of a crowd that is followed by moments."""
 REACH = 14
 """Units of length and of function values are changed by powers of two up to this."""
 STEEP = 14
@@ -26,6 +32,15 @@ PLAIN = (1, 0.5, 0.25, 2, 3)
 UNITS = {"h": (1, -2), "c": (0, 1), "x": (0, 1), "e": (0, 1), "r": (0, 1)}
 UNITS |= {"l": (1, -1), "z": (1, -1), "a": (-1, 2)}
 OTHERS = ((0, 0), (1, 0), (0, 1), (0, 2), (1, -1), (2, -2), (1, -2), (-1, 2), (-2, 4))
+
+
+def crowd_size(frame: Frame) -> int:
+    """Return how many models a crowd of this frame has."""
+    if frame.far:
+        made = frame.rounds * frame.steps * frame.clients
+        return max(FEW, min(CROWD, FAR_ROOM // max(made, 1)))
+    bits = frame.rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
+    return max(FEW, min(CROWD, ROOM >> min(bits, 9)))
 
 
 def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:

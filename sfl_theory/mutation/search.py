@@ -32,6 +32,7 @@ from sfl_theory.mutation.frames import (
 from sfl_theory.mutation.genes import (
     Genes,
     children,
+    crowd_size,
     first_genes,
     nearby,
     pushed,
@@ -46,12 +47,6 @@ from sfl_theory.mutation.seeds import planted
 from sfl_theory.mutation.units import Scales
 from sfl_theory.proofs.export import ModelData, model_of
 
-CROWD, FEW = 128, 24
-"""Models of a crowd at most and at least."""
-ROOM = 4096
-"""Models times outcomes of a crowd."""
-FAR_ROOM = 65_536
-"""Models times local steps of a crowd that is followed by moments."""
 SOME = 20
 """Rounds from which on a crowd takes long."""
 CLIMB = 8
@@ -176,7 +171,7 @@ class Search:
         whole = self.around[0].whole
         for data in seeds:
             for frame, one in planted(data, self.read, whole.hypotheses, self.rng):
-                near = nearby(one, frame, self.dice, _size(frame), 1)
+                near = nearby(one, frame, self.dice, crowd_size(frame), 1)
                 crowd = {name: np.concatenate([one[name], near[name]]) for name in one}
                 self.aim = None
                 self._generations(frame, crowd)
@@ -202,7 +197,7 @@ class Search:
         frame_ = next((one for one in tries if one is not None), None)
         if frame_ is None:
             return
-        size = _size(frame_)
+        size = crowd_size(frame_)
         genes = first_genes(frame_, size, self.dice)
         for v in self.rng.sample(frame_.loose, min(1, len(frame_.loose))):
             near = pushed(frame_, self.read, genes, v)
@@ -227,7 +222,7 @@ class Search:
             parents = self._chosen(frame, genes, scores, rows)
             if parents is None:
                 return
-            genes = children(parents, frame, self.dice, _size(frame))
+            genes = children(parents, frame, self.dice, crowd_size(frame))
 
     def _climb(self, place: int, kind: str) -> None:
         """Look for better models for one neighbour near its best ones.
@@ -244,7 +239,7 @@ class Search:
             if turn % 3 == 2:
                 other = other_size(frame, self.read, target.hypotheses, self.rng)
                 tried = other or frame
-            near = nearby(genes, tried, self.dice, _size(tried) // 2, scale)
+            near = nearby(genes, tried, self.dice, crowd_size(tried) // 2, scale)
             other_pace = slower(genes, tried, frame.rounds / max(tried.rounds, 1))
             crowd = {
                 name: np.concatenate([genes[name], near[name], other_pace[name]])
@@ -449,15 +444,6 @@ class Search:
 def _kind(frame: Frame) -> str:
     """Return which models are compared with which: functions and start."""
     return f"{frame.shape} {frame.turned} {frame.level}"
-
-
-def _size(frame: Frame) -> int:
-    """Return how many models a crowd of this frame has."""
-    if frame.far:
-        made = frame.rounds * frame.steps * frame.clients
-        return max(FEW, min(CROWD, FAR_ROOM // max(made, 1)))
-    bits = frame.rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
-    return max(FEW, min(CROWD, ROOM >> min(bits, 9)))
 
 
 def broken(

@@ -58,15 +58,20 @@ def test_crowds_agree_with_the_kernel(name: str) -> None:
             continue
         genes = first_genes(frame, 3, dice)
         try:
-            _, e = build(frame, read, genes, exact=False)
-            sides = [e.form(side) for side in (one.left, one.right)]
+            with np.errstate(all="ignore"):  # some runs leave what a float can hold
+                _, e = build(frame, read, genes, exact=False)
+                sides = [e.form(side) for side in (one.left, one.right)]
+                errors = [error(e, side) for side in (one.left, one.right)]
+            if not np.isfinite([(value[1], size[1]) for value, size in sides]).all():
+                continue
             row = {key: float(a[1, 0]) for key, a in genes.items()}
             kernel = prepared(model_of(exact_model(frame, read, row)), inside)
         except (Rejected, NotEvaluatedError):
             continue
-        for (value, size), side in zip(sides, (one.left, one.right), strict=True):
-            apart = abs(float(kernel.form(side)) - value[1, 0])
-            assert apart <= 1e-12 * size[1, 0] + error(e, side)[1, 0]
+        exact = [float(kernel.form(side)) for side in (one.left, one.right)]
+        for (value, size), end, near in zip(sides, exact, errors, strict=True):
+            apart = abs(end - value[1, 0])
+            assert apart <= 1e-12 * size[1, 0] + near[1, 0]
             assert apart <= max(1e-9 * size[1, 0], of_nothing(row))
         compared += 1
     assert compared >= 3
