@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,6 +133,20 @@ def test_an_index_that_runs_over_rounds_is_a_chunk() -> None:
     assert e.whole((t + 1).poly()) == Span(4, 8)
     with pytest.raises(NotEvaluatedError):
         e.whole((t * 2).poly())
+
+
+def test_a_sum_over_chunks_has_a_summand_for_each_round() -> None:
+    one, read = read_part(NAMES[0])
+    ((frame, genes),) = crowds(one, read, 1, range(300, 900), far=True)
+    _, e = build(frame, read, genes, exact=False)
+    (T,) = (v for v, n in frame.wholes if n == frame.rounds or n == frame.rounds + 1)
+    size = e.crowd.wholes[T]
+    over = k.Steps(k.symbol(T).poly())
+    i = k.fresh(over)
+    closed: Any = SimpleNamespace(binder=over, variable=i)
+    assert (e.summed(closed, lambda: e.ones, 0 * e.ones) == size).all()
+    found = e.summed(closed, lambda: e.at[i] * e.ones, 0 * e.ones)
+    assert (found == size * (size - 1) // 2).all()
 
 
 def test_a_run_of_many_rounds_is_evaluated_at_its_fixed_point() -> None:
