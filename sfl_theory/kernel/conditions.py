@@ -218,13 +218,13 @@ def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
 
 def _exact(value: object) -> bool:
     """Return whether all numbers of a part of a model are fractions, none a float."""
+    if type(value) is Fraction:
+        return True
+    if type(value) is tuple:
+        return all(map(_exact, cast(tuple[object, ...], value)))
     if isinstance(value, Shape | Bend | NoiseLaw):
         return all(map(_exact, vars(value).values()))
-    if isinstance(value, Mapping):
-        return all(map(_exact, value.values()))
-    return type(value) is Fraction or (
-        type(value) is tuple and all(map(_exact, cast(tuple[object, ...], value)))
-    )
+    return isinstance(value, Mapping) and all(map(_exact, value.values()))
 
 
 def meeting(

@@ -341,8 +341,9 @@ class Evaluation:
                 out = added(out, self.vector(inside), ONE)
             return out
         if isinstance(atom, k.Inner):
-            both = self._atom(atom.left), self._atom(atom.right)
-            return each(lambda u, v: (dot(u, v),), *both)
+            left = self._atom(atom.left)
+            right = left if atom.right is atom.left else self._atom(atom.right)
+            return each(lambda u, v: (dot(u, v),), left, right)
         if isinstance(atom, k.Value | k.Gradient):
             F, points = self.function(atom.function), self.vector(atom.at)
             if isinstance(atom, k.Gradient):

@@ -146,16 +146,16 @@ class Enclosure(Evaluation):
         client, size = self.model.client_size, len(self._x)
         while len(self._moments) <= t:
             s, (first, squares) = len(self._moments) - 1, self._moments[-1]
-            paces = map(self.run.pace, k.Side)
-            rates = [around(self.rate(pace.rate, s)) for pace in paces]
-            now, then = list[Interval](), list[Interval]()
-            for p in range(size):
-                of_rate = partial(value_at, rates[p >= client])
-                a, b, aa, ab, bb = map(of_rate, self._means[p])
-                now.append(plus(times(a, first[p]), b))
+            now, then = [(0, 0)] * size, [(0, 0)] * size
+            for p, means in enumerate(self._means):
+                if not any(squares[p]) and not any(map(any, means[-1])):
+                    continue  # E x^2 = E b^2 = 0: the coordinate stays 0
+                rate = self.rate(self.run.pace([*k.Side][p >= client]).rate, s)
+                a, b, aa, ab, bb = map(partial(value_at, around(rate)), means)
+                now[p] = plus(times(a, first[p]), b)
                 mixed = times(plus(ab, ab), first[p])
                 low, high = plus(times(aa, squares[p]), mixed, bb)
-                then.append((max(low, 0), high))
+                then[p] = max(low, 0), high
             self._moments.append((now, then))
         return self._moments[t]
 

@@ -21,8 +21,9 @@ ALL_AT_ONCE, ALL_OUTCOMES = 400, 1000
 TURNS = 20
 MOST_NEW = 2
 """So many inequalities per node enter at once."""
-MANY = 5000
-"""A search among more pairs ends where a turn no longer lowers the value."""
+MANY, LITTLE = 5000, 10
+"""A search among more pairs is settled where a turn lowers the value by no more than
+so many tolerances: what was met then is solved to the end, and that is all."""
 IDLE = 1e-1
 """Inequalities whose multiplier is so far below their slack are dropped, once each."""
 FIRST, DEEPER = 1e-2, 3
@@ -103,11 +104,12 @@ def searched(
         state = solution.state
         new, worst = missing(solution, max(tolerance, 0.1 * solution.residual))
         reached = solution.upper <= floor * (1 + 10 * tolerance)
-        reached |= many and solution.upper > lowest * (1 - tolerance)
+        idle = many and solution.upper > lowest * (1 - LITTLE * tolerance)
+        reached |= idle and solution.status != "paused"
         lowest = min(lowest, solution.upper)
         if reached or not (new or solution.status == "paused"):
             break
-        settled = not new
+        settled = not new or idle
         kept |= dropped.intersection(new)
         needed = kept.union(_needed(program, solution, chosen))
         dropped |= known - needed
@@ -187,7 +189,7 @@ def _first(program: Program) -> list[Pair]:
 
 
 def _near(program: Program, p: Node, q: Node) -> bool:
-    """Return whether one is x*, or they are neighbours, or rounds 2^k apart.
+    """Return whether one is x*, or they are rounds or, in one, steps 2^k apart.
 
     Of several scenarios without convexity, where there is no x*, also whether one is
     x(0): it ties them together, else gradients are not bounded.
@@ -202,9 +204,9 @@ def _near(program: Program, p: Node, q: Node) -> bool:
         return False
     apart = abs(p.point.t - q.point.t)
     steps = max(program.setting.tau, program.setting.late)
-    after = (p.point.t - q.point.t) * steps + p.point.i - q.point.i
-    doubled = p.point.i == q.point.i and apart & (apart - 1) == 0
-    return not apart or abs(after) == 1 or doubled
+    after = abs((p.point.t - q.point.t) * steps + p.point.i - q.point.i)
+    doubled = p.point.i == q.point.i and not apart & (apart - 1)
+    return doubled or after == 1 or (not apart and not after & (after - 1))
 
 
 def _prefixed(progress: Progress, words: str) -> Progress:

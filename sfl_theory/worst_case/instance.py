@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Space
+from sfl_theory.worst_case.columns import Found
 from sfl_theory.worst_case.exact import Scaled, table
-from sfl_theory.worst_case.interior import Solution
 from sfl_theory.worst_case.program import Constraint, Program
 from sfl_theory.worst_case.restored import restored
 from sfl_theory.worst_case.setting import ONE, ZERO
@@ -112,18 +112,18 @@ def reached(
     return Instance(words, clients, dimension, factors, weights, values, value)
 
 
-def mended(program: Program, solution: Solution, enough: float) -> Instance | str:
+def mended(program: Program, found: Found, enough: float) -> Instance | str:
     """Return an instance near the solver's points.
 
     Args:
         program: the program.
-        solution: the solver's.
+        found: what the solver found.
         enough: the metric's value from which on nothing better is looked for.
 
     Returns:
         The instance, or what is broken.
     """
-    point = restored(program, solution, enough)
+    point = restored(program, found, enough)
     if isinstance(point, str):
         return point
     factors = {space: _dyadic(rows) for space, rows in point.factors.items()}

@@ -1,6 +1,6 @@
-r"""The least step by which linear inequalities hold: a small quadratic program.
+r"""The best step by which linear inequalities hold: a convex quadratic program.
 
-.. math:: \min_d\ \tfrac12\|d-c\|^2\quad\text{such that}\quad Jd\le b,
+.. math:: \min_d\ \tfrac12d^\top Pd-c^\top d\quad\text{such that}\quad Jd\le b,
 
 by Mehrotra's predictor and corrector; dense, for up to some thousand unknowns.
 """
@@ -12,11 +12,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sfl_theory.worst_case.factors import Factor
+
 Array = NDArray[np.float64]
 
-STEPS, ACCURACY = 60, 1e-13
-PRICE = 1e4
-"""What squares of the step count beside slack times multiplier, which is not 0."""
+STEPS = 60
+GAP, OPEN, UNEVEN = 1e-7, 1e-12, 1e-7
+"""Accuracy: of the value, of the inequalities in their units, of the slope."""
+NARROW, LEVEL, STRONG = 1e-3, 1e-4, 1e3
+"""Least slack at first, its product with a weight, the largest weight."""
+LOW = 0.1
+"""Of the accuracy of the value: lower ones cost digits of the slope."""
 HOPELESS = 1e20
 """Mean of slack times multiplier from which on there is no point inside."""
 INSIDE = 0.995
@@ -27,37 +33,46 @@ class NoStepError(ArithmeticError):
     """The inequalities cannot be met, as far as the method sees."""
 
 
-def least_step(slopes: Array, bounds: Array, wanted: Array) -> Array:
-    r"""Return d.
+def least_step(
+    slopes: Array, bounds: Array, wanted: Array, curved: Array, near: Array
+) -> tuple[Array, Array]:
+    r"""Return d and the multipliers of the inequalities.
 
     Args:
         slopes: J, shape (m, n).
         bounds: b, shape (m,).
         wanted: c, shape (n,).
+        curved: P, positive definite, shape (n, n).
+        near: what the multipliers may be near, shape (m,).
 
     Returns:
-        The step, shape (n,); the inequalities hold up to rounding.
+        The step, shape (n,), by which the inequalities hold up to rounding, and the
+        multipliers, shape (m,).
 
     Raises:
         NoStepError: no accuracy was reached.
     """
     count, unknowns = slopes.shape
-    step, slack = np.zeros(unknowns), np.maximum(bounds, 1e-3)
-    weights = np.full(count, 1e-3)
+    step, slack = np.zeros(unknowns), np.maximum(bounds, NARROW)
+    weights = np.maximum(LEVEL / slack, np.minimum(near, STRONG))
+    steep, met = max(1.0, float(np.abs(wanted).max(initial=0.0))), False
     for _ in range(STEPS):
-        stationary = PRICE * (step - wanted) + slopes.T @ weights
+        stationary = curved @ step - wanted + slopes.T @ weights
         open_ = slopes @ step + slack - bounds
-        level = float(slack @ weights) / count
+        total = float(slack @ weights)
         off = float(np.abs(open_).max(initial=0.0))
-        if max(level / max(1.0, float(weights.max(initial=0.0))), off) < ACCURACY:
-            return step
-        if level > HOPELESS:
+        uneven = float(np.abs(stationary).max(initial=0.0)) / steep
+        met = total < GAP and off < OPEN
+        if met and uneven < UNEVEN:
+            return step, weights
+        level = total / count
+        if not level < HOPELESS:
             break
-        solve = _newton(slopes, slack, weights, stationary, open_)
+        solve = _newton(slopes, slack, weights, curved, stationary, open_)
         _, ds, dw = solve(slack * weights)
         first = min(_length(slack, ds), _length(weights, dw))
         ahead = float((slack + first * ds) @ (weights + first * dw)) / count
-        aim = (ahead / level) ** 3 * level
+        aim = max((ahead / level) ** 3 * level, LOW * GAP / count)
         move, ds, dw = solve(slack * weights + ds * dw - aim)
         most = min(_length(slack, ds), _length(weights, dw))
         step, slack, weights = (
@@ -65,6 +80,8 @@ def least_step(slopes: Array, bounds: Array, wanted: Array) -> Array:
             slack + most * ds,
             weights + most * dw,
         )
+    if met:
+        return step, weights
     raise NoStepError("the linearised constraints were not met")
 
 
@@ -72,6 +89,7 @@ def _newton(
     slopes: Array,
     slack: Array,
     weights: Array,
+    curved: Array,
     stationary: Array,
     open_: Array,
 ) -> Callable[[Array], tuple[Array, Array, Array]]:
@@ -81,16 +99,19 @@ def _newton(
         NoStepError: the matrix is singular.
     """
     ratio = weights / slack
-    matrix = (slopes.T * ratio) @ slopes
-    matrix[np.diag_indices_from(matrix)] += PRICE
+    tall = slopes * np.sqrt(ratio)[:, None]
+    matrix = tall.T @ tall + curved
+    even = 1 / np.sqrt(matrix.diagonal())
+    matrix *= even[:, None]
+    matrix *= even
     try:
-        inverse = np.linalg.inv(np.linalg.cholesky(matrix))
+        factor = Factor.of(matrix)
     except np.linalg.LinAlgError:
         raise NoStepError("the step's matrix is singular") from None
 
     def solve(above: Array) -> tuple[Array, Array, Array]:
         right = -stationary - slopes.T @ (ratio * open_ - above / slack)
-        move = inverse.T @ (inverse @ right)
+        move = factor.backward(factor.forward(right * even)) * even
         ds = -open_ - slopes @ move
         return move, ds, (-above - weights * ds) / slack
 

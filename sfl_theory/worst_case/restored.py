@@ -2,15 +2,18 @@ r"""From the solver's points to vectors that keep to every constraint.
 
 The Gram matrices of a float solver break constraints by its accuracy, and late points
 of a run lie so close together that this is too much. Written by factors, $G=RR^\top$,
-constraints are quadratic in $R$ and the values $f$; a step $d$ is the one nearest to
-one along the metric's slope by which they hold linearised, as in sequential quadratic
-programming:
+constraints are quadratic in $R$ and the values $f$, with multipliers $y$, and the
+Lagrangian's curvature is the dual's slack $Z=\sum_ky_kA_k-C$, once for every column of
+$R$: positive semidefinite where y is dual, and the best R lies where it vanishes. So a
+step is Newton's, as in sequential quadratic programming,
 
-.. math:: \min_d\ \tfrac12\|d-\rho\nabla m\|^2\quad\text{such that}\quad
-   r_k+\langle\nabla r_k,d\rangle\le0,
+.. math:: \min_d\ d^\top(Z\otimes I)d+\tfrac\lambda2\|d\|^2-\langle\nabla m,d\rangle
+   \quad\text{such that}\quad r_k+\langle\nabla r_k,d\rangle\le0,
 
-$m$ the metric and $r_k$ how far a constraint is above its bound, with a margin relative
-to the points' distance. What is left of $r_k$ is of second order in $d$.
+$m$ the metric over its value, $r_k$ how far a constraint is above its bound, with a
+margin relative to the points' distance. The first y are the solver's, later ones the
+step's. What is left of $r_k$ is of second order in $d$; a larger $\lambda$ makes it
+less, and the metric smaller.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory.worst_case.certificate import Space
-from sfl_theory.worst_case.interior import Grams, Solution
+from sfl_theory.worst_case.certificate import Inequality, Space
+from sfl_theory.worst_case.columns import Found
+from sfl_theory.worst_case.interior import Grams
 from sfl_theory.worst_case.least_step import NoStepError, least_step
 from sfl_theory.worst_case.program import Constraint, Program
 
@@ -31,12 +35,15 @@ Array = NDArray[np.float64]
 LEFT_OUT = 1e-3
 """Eigenvalues of a Gram matrix below this, relative to the largest, are left out."""
 FEW, MOST_UNKNOWNS = 700, 2500
-ROWS, LEAST_ROWS = 3, 2000
-"""So many interpolation inequalities per unknown enter a step, the worst ones."""
+ROWS, USED = 2000, 1e-6
+"""So many inequalities enter a step, the worst ones, and all that had such a weight."""
 MARGIN, ROOM = 1e-7, 1e-11
 """Kept of the interpolation inequalities' room; of all constraints, in units."""
-STEPS, FIRST, LAST = 60, 5e-4, 1e-6
-"""Steps at most; how far they go for the metric, relative to the point."""
+STEPS, STALLED, WORTH = 40, 4, 1 / 3
+"""Steps at most; by so much less has to be broken after one; which share of what
+is missing it has to gain where nothing is broken."""
+LIGHT, HEAVIER = 1.0, 10.0
+"""The first weight of a step's square; by so much it grows where steps stall."""
 
 
 @dataclass(frozen=True)
@@ -52,42 +59,51 @@ class Point:
     values: Array
 
 
-def restored(program: Program, solution: Solution, enough: float) -> Point | str:
+def restored(program: Program, found: Found, enough: float) -> Point | str:
     """Return a point near the solver's that keeps to every constraint in float64.
-
-    From a point that does, steps also gain: twice as much each time the metric is
-    larger where the constraints hold again, a quarter where it is not.
 
     Args:
         program: the program.
-        solution: the solver's.
+        found: what the solver found.
         enough: the metric's value from which on nothing better is looked for.
 
     Returns:
         The point with the largest metric that was met, or why there is none.
     """
+    solution = found.solution
     factors = _factors(program, solution.grams)
-    system = _System(program, {s: one.shape[1] for s, one in factors.items()})
+    height = abs(solution.upper) or program.units.objective
+    system = _System(program, {s: one.shape[1] for s, one in factors.items()}, height)
     if system.unknowns > MOST_UNKNOWNS:
         return f"{system.unknowns} unknowns, the limit is {MOST_UNKNOWNS}"
     at = system.joined(Point(factors, solution.values))
-    best, most, reach, why = at, -np.inf, FIRST, "constraints stay broken"
+    weights = system.weights(found)
+    best, most, why = at, -np.inf, "constraints stay broken"
+    before, lightest = np.inf, LIGHT
+    light = lightest
     for _ in range(STEPS):
         point = system.point(at)
         inside = system.above(point, 0.0).max() < -ROOM / 10
+        broken = float(system.above(point, MARGIN).max())
         metric = system.metric(point)
-        if inside and metric > most:
-            best, most, reach = at, metric, 2 * reach
-        elif inside:
-            at, reach = best, reach / 4
-        if most >= enough or reach < LAST:
-            break
-        try:
-            at = at + system.step(at, reach if inside else 0.0)
-        except NoStepError as error:
-            why, at, reach = str(error), best, reach / 4
-            if most == -np.inf:
+        if inside:
+            if metric <= most:
                 break
+            best, most, lightest = at, metric, lightest / HEAVIER
+            light = lightest
+        elif broken > before / STALLED:
+            light *= HEAVIER
+        if most >= enough:
+            break
+        before = np.inf if inside else broken
+        try:
+            step, gain, weights = system.step(at, weights, light)
+        except NoStepError as error:
+            why = str(error)
+            break
+        if inside and gain * height < WORTH * (enough - metric):
+            break
+        at = at + step
     return why if most == -np.inf else system.point(best)
 
 
@@ -130,10 +146,12 @@ class _System:
     Attributes:
         program: the program; its constraints are inequalities that speak of all spaces.
         ranks: columns of every space's factor.
+        height: what the metric is measured in.
     """
 
     program: Program
     ranks: dict[Space, int]
+    height: float = 1.0
 
     @cached_property
     def sizes(self) -> Grams:
@@ -198,6 +216,11 @@ class _System:
         squares = [np.outer(w, w) for w in (u - mu * v, S * v - u)]
         return form, (squares[0] + squares[1]) / (2 * (S - mu))
 
+    @property
+    def padded(self) -> Array:
+        """An interpolation inequality with its margin."""
+        return self.forms[0] + MARGIN * self.forms[1]
+
     def above(self, point: Point, margin: float) -> Array:
         """Return by how much constraints are above their bounds, all pairs last.
 
@@ -226,25 +249,82 @@ class _System:
         inner = sum(float(c) * (vectors[a] @ vectors[b]) for a, b, c in one.terms)
         return float(inner + sum(float(c) * values[k] for k, c in one.values))
 
-    def step(self, at: Array, reach: float) -> Array:
-        """Return the least step by which the worst constraints hold linearised.
+    def weights(self, found: Found) -> Array:
+        """Return the solver's multipliers of all constraints, in units."""
+        program = self.program
+        known = {
+            one.inequality: float(y) * program.unit(one) / self.height
+            for one, y in zip(
+                found.constraints, found.solution.multipliers, strict=True
+            )
+        }
+        given = [known.get(one.inequality, 0.0) for one in program.given]
+        nodes = [(node.client, node.point) for node in program.nodes]
+        pairs = (
+            Inequality("interpolation", *nodes[p], nodes[q][1])
+            for p, q in program.pairs
+        )
+        return np.array([*given, *(known.get(one, 0.0) for one in pairs)])
+
+    def step(
+        self, at: Array, weights: Array, light: float
+    ) -> tuple[Array, float, Array]:
+        """Return a step by which the worst constraints hold linearised.
 
         Args:
             at: from where.
-            reach: how far it would go for the metric alone, relative to the point.
+            weights: multipliers of all constraints.
+            light: the weight of the step's square.
+
+        Returns:
+            The step, the relative gain of the metric along it, and its multipliers.
 
         Raises:
             NoStepError: there is none, as far as is seen.
         """
         point, count = self.point(at), len(self.program.given)
         above = self.above(point, MARGIN)
-        most = max(ROWS * self.unknowns, LEAST_ROWS)
-        worst = np.argsort(-above[count:])[:most]
-        slopes = self.slopes(point, worst)
-        bounds = -np.append(above[:count], above[count:][worst]) - ROOM
-        gain = self._slope(self.program.objective, self.vectors(point))
-        gain *= reach * np.linalg.norm(at) / np.linalg.norm(gain)
-        return least_step(slopes, bounds, gain)
+        used = weights[count:] > USED * weights.max()
+        used[np.argsort(-above[count:])[:ROWS]] = True
+        pairs = np.flatnonzero(used)
+        rows = np.append(np.arange(count), count + pairs)
+        slopes, bounds = self.slopes(point, pairs), -above[rows] - ROOM
+        wanted = self._slope(self.program.objective, self.vectors(point)) / self.height
+        curved = self.curved(weights)
+        curved[np.diag_indices_from(curved)] += light
+        step, mine = least_step(slopes, bounds, wanted, curved, weights[rows])
+        every = np.zeros_like(weights)
+        every[rows] = mine
+        return step, float(wanted @ step), every
+
+    def curved(self, weights: Array) -> Array:
+        """Return the Lagrangian's second derivative, without what is negative."""
+        vectors = len(self.program.vectors)
+        form = np.zeros((vectors, vectors))
+        count = len(self.program.given)
+        terms = [
+            (a, b, float(c) * weight / self.program.unit(one))
+            for one, weight in zip(self.program.given, weights[:count], strict=True)
+            for a, b, c in one.terms
+        ]
+        terms += [
+            (a, b, -float(c) / self.height) for a, b, c in self.program.objective.terms
+        ]
+        for a, b, c in terms:
+            form[a, b] += c
+        four, each = self.pairs[0], weights[count:] / self.worth
+        for a, b in np.ndindex(4, 4):
+            np.add.at(form, (four[a], four[b]), self.padded[a, b] * each)
+        form = form + form.T
+        found, start = np.zeros((self.unknowns, self.unknowns)), 0
+        for space, rank in self.ranks.items():
+            table = self.program.tables[space] * self.sizes[space].T
+            levels, ways = np.linalg.eigh(table.T @ form @ table)
+            positive = (ways * np.maximum(levels, 0)) @ ways.T
+            stop = start + len(table.T) * rank
+            found[start:stop, start:stop] = np.kron(positive, np.eye(rank))
+            start = stop
+        return found
 
     def slopes(self, point: Point, rows: NDArray[np.int_]) -> Array:
         """Return the derivatives of ``above`` with margins by what is unknown.
@@ -280,8 +360,7 @@ class _System:
     def _pair_slopes(self, vectors: Array, rows: NDArray[np.int_]) -> Array:
         """Return the derivatives of interpolation inequalities, a row each."""
         four, f = (one[:, rows] for one in self.pairs)
-        form = self.forms[0] + MARGIN * self.forms[1]
-        turned = 2 * np.einsum("ab,bkc->akc", form, vectors[four])
+        turned = 2 * np.einsum("ab,bkc->akc", self.padded, vectors[four])
         parts, start = [], 0
         for space, rank in self.ranks.items():
             atoms = self.program.tables[space][four]

@@ -191,7 +191,7 @@ def reaching(
     if noisy:
         return "a relaxation of noise gives no problem"
     enough = found.solution.upper * (1 - max(NEAR, 2 * tolerance))
-    return mended(program, found.solution, enough)
+    return mended(program, found, enough)
 
 
 def _two_point(

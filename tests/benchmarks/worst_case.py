@@ -19,9 +19,13 @@ def steps(eta: Q, rounds: int) -> tuple[tuple[Q, ...], tuple[Q, ...]]:
 
 
 def v1(
-    rounds: int, mu: Q | None = Q(1, 10), eta: Q = Q(1, 2), **more: object
+    rounds: int,
+    mu: Q | None = Q(1, 10),
+    eta: Q = Q(1, 2),
+    tau: int = 2,
+    **more: object,
 ) -> Setting:
-    return Setting("sfl-v1", 2, *steps(eta, rounds), Q(1), mu, **more)
+    return Setting("sfl-v1", tau, *steps(eta, rounds), Q(1), mu, **more)
 
 
 def v2(clients: int, rounds: int, **more: object) -> Setting:
@@ -37,6 +41,9 @@ NON_CONVEX = {
 CASES = {
     "bounded-20": v1(10, **BOUNDED),
     "bounded-100": v1(50, **BOUNDED),
+    "bounded-10-10": v1(10, tau=10, **BOUNDED),
+    "bounded-10-10-far": v1(10, tau=10, metric="distance", **BOUNDED),
+    "bounded-5-20": v1(20, tau=5, **BOUNDED),
     "bounded-kappa-2": v1(10, mu=Q(1, 2), **BOUNDED),
     "noise-10": v1(5, sigma2=Q(1, 10), **BOUNDED),
     "noise-30": v1(15, sigma2=Q(1, 10), **BOUNDED),

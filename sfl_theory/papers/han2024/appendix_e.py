@@ -344,7 +344,7 @@ EQ_124 = Kind.EQUATION(
     ),
 )
 STUCK = Model(
-    run=lambda: stuck("3.7", Fraction(1, 850), 1050),
+    run=lambda: stuck("3.7", Fraction(1, 850), 1015),
     words=r"The same clients from $x^0=x^*=(0,1/4)$: $x_s$ tends to 1/2, where "
     r"$\|\nabla f\|^2=1/16$, so the left side tends to $\eta/16$; the right one is of "
     r"order $\eta^2$.",

@@ -331,7 +331,7 @@ STRONG_MODELS = {
         words=r"As for 3.6, the client takes part every other round.",
     ),
     "3.9": Model(
-        run=lambda: printed.unweighted("3.9", 6000, Fraction(15, 16)),
+        run=lambda: printed.unweighted("3.9", 3900, Fraction(15, 16)),
         words="As for 3.7, each client takes part in 15 of 16 rounds.",
     ),
 }

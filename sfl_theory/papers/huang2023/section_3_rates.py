@@ -194,11 +194,11 @@ NOISY_HALF = Model(
     r"$\frac{\eta^2}4=\frac1{49}$, the bound is $\frac{16}{8N^2}=\frac1{72}$.",
 )
 PULLED_CLIENT = Model(
-    run=lambda: pulled(2, 500, 1264),
+    run=lambda: pulled(2, 500, 620),
     numbers=values(500, 5),
     words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 500, from $(0,1,0)$: the "
     r"client block starts at its optimum and is pulled away by the server "
-    r"block; after 1264 steps it is farther away than the bound says.",
+    r"block; after 620 steps it is farther away than the bound says.",
 )
 SERVER_SIDE = says(
     away(r.x(T), SERVER), server_bound(r, T), *s.assumptions(r), *s.gamma_printed()

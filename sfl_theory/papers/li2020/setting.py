@@ -16,7 +16,7 @@ from sfl_theory.kernel import terms
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Client, Kind, Participants, subterms
-from sfl_theory.models.federation import coin, federation, plus, quadratic, tilt
+from sfl_theory.models.federation import coin, federation, plus, quadratic, still, tilt
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.written import ATOM, Assumed, Form, Number, Vector, Written
 
@@ -155,17 +155,19 @@ GAMMA = w.maximum(gamma, 8 * kappa, E)
 
 # A model ----------------------------------------------------------------------------
 
-ONES = dict.fromkeys((mu, R, r, m, t, i, v, d, e), 1)
-VALUES = {L: 2, E: 2, gamma: 16, above_8: 8, G2: 9, delta2: 1, **ONES}
+ONES = dict.fromkeys((mu, R, r, m, i, v, d, e), 1)
+VALUES = {L: 2, E: 2, gamma: 16, above_8: 8, G2: 9, delta2: 1, t: 0, **ONES}
 
 
 def quadratics(statement: Statement) -> ModelData:
     """Return two clients with ``x_1^2/2 + x_2^2 + b_k x_2``, noise +-1/2 in x_2.
 
     They meet all assumptions: no step leaves the box, in which the stochastic gradients
-    are bounded. It says of parameters what a statement mentions.
+    are bounded. It says of parameters what a statement mentions. Where two rounds are
+    made (r = 1) the second client has no noise: 16 outcomes, as in one round, not 256.
     """
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
+    twice = w.variable(r) in inside
     values = {"sigma2": ("1/4", "1/4"), "least": ("1/64", "9/64")}
     families = {one.name for one in inside if isinstance(one, terms.ClientFamily)}
     law, curved = coin(0, "1/2"), quadratic(((1, 0), (0, 2)), (0, 0))
@@ -176,8 +178,8 @@ def quadratics(statement: Statement) -> ModelData:
         (plus(curved, tilt(0, "1/4")), plus(curved, tilt(0, "-3/4"))),
         ("1/2", 1),
         weights=("3/4", "1/4"),
-        noise=(law, law),
-        rounds=2 if runs else 0,
+        noise=(law, still(2) if twice else law),
+        rounds=(1 + twice) if runs else 0,
         numbers={x: c for x, c in VALUES.items() if w.variable(x) in inside},
         families={name: values[name] for name in sorted(families)},
         rates={"eta": falling} if any(map(_is_rate, inside)) else {},

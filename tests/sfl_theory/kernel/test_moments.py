@@ -101,6 +101,30 @@ def test_enclosures_hold_what_is_enumerated(kind, who, tau) -> None:
         assert Q(high - low, UNIT) < Q(1, 10**30)
 
 
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("slope", [0, 1])
+@pytest.mark.parametrize("noise", [0, 1])
+@pytest.mark.parametrize("kind", [Kind.V1, Kind.V2])
+def test_a_coordinate_that_rests_stays_0(start, slope, noise, kind) -> None:
+    """And it rests only from 0, where neither a slope nor noise of mean 0 moves it."""
+    one = run(kind, Participants.EVERYONE, 1)
+    data = replace(
+        model(random.Random(1), one, 1, 2),
+        functions=(quadratic([[2, 0], [0, 1]], [slope, 1]),) * 2,
+        start=(Q(start), Q(1)),
+        noise=(coin(noise, 1), still(2)) if noise else (still(2),) * 2,
+    )
+    exact, long = Evaluation(model_of(data)), Evaluation(model_of(data))
+    exact.prepare(1, one.drawn)
+    enclosure = Enclosure(long, one)
+    for form in forms(one):
+        low, high = enclosure.enclosed(form)
+        assert Q(low, UNIT) <= exact.form(form) <= Q(high, UNIT)
+        assert Q(high - low, UNIT) < Q(1, 10**30)
+    own = enclosure.enclosed(norm2(part(Side.CLIENT, iterate(one, 2))))
+    assert (own == (0, 0)) is (not start and not slope and not noise)
+
+
 def test_what_the_enclosures_do_not_separate_is_not_decided() -> None:
     one = run(Kind.V1, Participants.EVERYONE, 1)
     data = model(random.Random(1), one, 1, 0)

@@ -161,13 +161,13 @@ def worst_of(setting: Setting) -> float:
 def test_an_instance_that_breaks_an_assumption_is_none() -> None:
     found = searched(formulated(SETTINGS[0]), 1e-7)
     enough = found.solution.upper * (1 - 1e-6)
-    mine = mended(formulated(SETTINGS[0]), found.solution, enough)
+    mine = mended(formulated(SETTINGS[0]), found, enough)
     assert isinstance(mine, Instance)
     for change in ({"zeta2": Q(1, 2)}, {"initial": Q(9, 10)}, {"mu": Q(1, 5)}):
         other = formulated(replace(SETTINGS[0], **change))
         data = (mine.factors, mine.weights, mine.values)
         assert isinstance(reached(other, "of a wider class", *data), str)
-        moved = mended(other, found.solution, enough)
+        moved = mended(other, found, enough)
         assert isinstance(moved, str) or moved.value < mine.value
 
 
