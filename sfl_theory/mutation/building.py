@@ -19,75 +19,18 @@ import numpy as np
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
-from sfl_theory.kernel.terms import subterms
 from sfl_theory.models.federation import coin, still
 from sfl_theory.mutation.crowd import Array, Crowd, Shape
+from sfl_theory.mutation.far import Far
 from sfl_theory.mutation.holding import HUGE, needed
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.reading import Read
 from sfl_theory.proofs import export
-from sfl_theory.proofs.export import ModelData, Statement
+from sfl_theory.proofs.export import ModelData
 
 Tie = tuple[h.Hypothesis, k.Var | k.ClientFamily, bool]
 """A hypothesis, what it decides, and whether it may fail."""
 SIGNED, POSITIVE, RAISED = "signed", "positive", "raised"
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What a statement speaks of, read off its terms once."""
-
-    statement: Statement
-    extra: tuple[k.Term | k.Lin, ...] = ()
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """Sides and hypotheses."""
-        one = self.statement
-        return (one.left, one.right, *sorted(one.hypotheses, key=str), *self.extra)
-
-
-@dataclass(frozen=True)
-class Read:
-    """The variables of a statement by kind."""
-
-    inside: frozenset[k.Term]
-    wholes: tuple[k.Var, ...]
-    reals: tuple[k.Var, ...]
-    families: tuple[k.ClientFamily, ...]
-    rounds: tuple[k.RoundFamily, ...]
-    named: tuple[k.NamedFunction, ...]
-    points: tuple[k.Point, ...]
-    splits: tuple[k.Split, ...]
-    stars: tuple[k.Function, ...]
-    kinds: frozenset[type]
-
-    @staticmethod
-    def of(one: Subject) -> Read:
-        """Return the variables of a statement.
-
-        Returns:
-            Them, by kind.
-        """
-        free: list[Any] = sorted({v for p in one.parts for v in p.free}, key=str)
-        inside = subterms(*one.parts)
-
-        def kind(cls: type, whole: bool | None = None) -> tuple[Any, ...]:
-            own: list[Any] = [v for v in free if isinstance(v, cls)]
-            return tuple(v for v in own if whole is None or v.sort.whole is whole)
-
-        stars = {s.function for s in inside if isinstance(s, k.Star | h.Minimiser)}
-        return Read(
-            frozenset(inside),
-            kind(k.Var, True),
-            kind(k.Var, False),
-            kind(k.ClientFamily),
-            kind(k.RoundFamily),
-            kind(k.NamedFunction),
-            kind(k.Point),
-            tuple(s for s in inside if isinstance(s, k.Split)),
-            tuple(sorted(stars, key=str)),
-            frozenset(type(opened(one)) for one in one.statement.hypotheses),
-        )
 
 
 @dataclass(frozen=True)
@@ -108,9 +51,9 @@ class Frame:
         powers: rates are ``a (1 + g t)^power``, one for each family.
         solved: families that a condition decides, as functions of its index.
         ties: in their order.
-        spread: noise is followed by its moments, not outcome by outcome.
-        folded: that of earlier rounds is put together.
-        long: the kernel follows the moments of the run, too.
+        rest: whether a third coordinate, at rest, has a curvature of its own.
+        far: the run is followed by its moments, not outcome by outcome.
+        strong: all curvatures have to be above 0.
     """
 
     clients: int
@@ -131,29 +74,28 @@ class Frame:
     pushed: tuple[h.Hypothesis, ...]
     loose: tuple[k.Var | k.RoundFamily, ...]
     steps: int
-    spread: bool = False
-    folded: bool = False
-    long: bool = False
+    rest: bool = False
+    far: bool = False
+    strong: bool = False
     genes: dict[str, str] = field(default_factory=dict)
 
-
-def opened(one: h.Hypothesis) -> h.Hypothesis:
-    """Return a hypothesis without its quantifiers."""
-    while isinstance(one, h.Every):
-        one = one.body
-    return one
+    @property
+    def long(self) -> bool:
+        """Whether the kernel follows moments; else fractions, as of mixed blocks."""
+        return self.far and not self.turned
 
 
 def genes_of(frame: Frame, read: Read) -> dict[str, str]:
     """Return the names of the genes and their kinds."""
     out: dict[str, str] = {}
+    own = SIGNED if frame.signed else RAISED
     for n in range(frame.clients):
         out[f"w{n}"] = POSITIVE
         if frame.drawn[n]:
             out[f"q{n}"] = POSITIVE
         for p in (0, 1):
             if n == 0 or not frame.same:
-                out[f"h{n}{p}"] = RAISED if not frame.signed else SIGNED
+                out[f"h{n}{p}"] = POSITIVE if frame.strong else own
             out[f"c{n}{p}"] = SIGNED
         if frame.turned and (n == 0 or not frame.same):
             out[f"m{n}"] = SIGNED
@@ -161,6 +103,8 @@ def genes_of(frame: Frame, read: Read) -> dict[str, str]:
             out[f"l{n}{p}"] = SIGNED
             if frame.noise[n] != "still":
                 out[f"z{n}{p}"] = SIGNED
+    if frame.rest:
+        out["o."] = POSITIVE
     for p in (0, 1):
         out[f"x{p}"] = out[f"e{p}"] = SIGNED
         out[f"r{p}"] = POSITIVE
@@ -217,7 +161,7 @@ def build(
             others = zip(weights[:-1], tilts[:-1], strict=True)
             tilts[-1] = -sum((a * b for a, b in others), flat) / weights[-1]
         shapes = [
-            Shape(flat, b, np.abs(c), middle, width, zero)
+            Shape(flat, b, np.abs(c), middle, width, zero, zero)
             for b, c in zip(tilts, curves, strict=True)
         ]
         best = middle
@@ -229,8 +173,21 @@ def build(
             c * z + m * z[:, ::-1]
             for c, m, z in zip(curves, mixed, centres, strict=True)
         ]
+        rests = [c[:, :1] for c in curves]
+        if frame.rest:
+            rests = [np.max(curves[0], axis=1, keepdims=True) * genes["o."]] * len(
+                rests
+            )
         shapes = [
-            Shape(c, tilt * pair(f"l{n}") - pulls[n], flat, flat, flat + one, mixed[n])
+            Shape(
+                c,
+                tilt * pair(f"l{n}") - pulls[n],
+                flat,
+                flat,
+                flat + one,
+                mixed[n],
+                rests[n],
+            )
             for n, c in enumerate(curves)
         ]
         whole = sum((a * c for a, c in zip(weights, curves, strict=True)), flat)
@@ -302,6 +259,7 @@ def build(
                 flat,
                 flat + one,
                 zero,
+                pair(f"{v}.h")[:, :1],
             )
             for v in read.named
         },
@@ -313,10 +271,8 @@ def build(
         },
         box=box,
         exact=exact,
-        spread=frame.spread,
-        folded=frame.folded,
     )
-    many = Many(crowd)
+    many = Far(crowd) if frame.far else Many(crowd)
     for family, index, number in frame.solved:
         crowd.rates[family] = _decided(many, index, number)
     many.prepare(frame.steps, any(frame.drawn))
@@ -424,9 +380,11 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
     def one(x: Array) -> Fraction:
         return Fraction(x.reshape(-1)[0])
 
+    third = (Fraction(0),) * frame.rest
+
     def two(x: Array) -> export.Vector:
         a, b = x.reshape(-1)
-        return Fraction(a), Fraction(b)
+        return (Fraction(a), Fraction(b), *third)
 
     drawn = any(law is not None and law[1] for law in crowd.noise)
     drawn = drawn or any(q is not None for q in crowd.participation)
@@ -434,13 +392,13 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
         start=two(crowd.start),
         numbers={v: one(a) for v, a in crowd.numbers.items()}
         | {v: Fraction(a) for v, a in frame.wholes},
-        functions=tuple(_shape(F, two) for F in crowd.functions),
+        functions=tuple(_shape(F, two, third) for F in crowd.functions),
         weights=tuple(map(one, crowd.weights)),
         participation=tuple(
             Fraction(1) if q is None else one(q) for q in crowd.participation
         ),
         noise=tuple(
-            still(2)
+            still(2 + frame.rest)
             if law is None
             else coin(*two(law[0]))
             if law[1]
@@ -452,7 +410,7 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
         families={f: tuple(map(one, a)) for f, a in crowd.families.items()},
         rates={r: k.Rate(_term(row, r, power)) for r, power in frame.powers}
         | {r: k.Rate(_closed(crowd, i, number)) for r, i, number in frame.solved},
-        named={v: _shape(F, two) for v, F in crowd.named.items()},
+        named={v: _shape(F, two, third) for v, F in crowd.named.items()},
         points={v: (two(x),) for v, x in crowd.points.items()},
         stars={f: two(x) for f, x in crowd.stars.items()},
         box=()
@@ -462,16 +420,22 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
     )
 
 
-def _shape(F: Shape, two: Callable[[Array], export.Vector]) -> export.Shape:
-    (a, b), zero = two(F.curvature), Fraction(0)
-    sides = ((Fraction(1), zero), (zero, Fraction(1)))
+def _shape(
+    F: Shape, two: Callable[[Array], export.Vector], third: export.Vector
+) -> export.Shape:
+    a, b, *_ = two(F.curvature)
+    zero = Fraction(0)
+    sides = ((Fraction(1), zero, *third), (zero, Fraction(1), *third))
     bends = tuple(
         (w, sides[p], two(F.centre)[p], two(F.width)[p])
         for p, w in enumerate(two(F.bend))
         if w
     )
     m = Fraction(F.mixed.reshape(-1)[0])
-    return ((a, m), (m, b)), two(F.linear), bends
+    rows: tuple[export.Vector, ...] = ((a, m, *third), (m, b, *third))
+    if third:
+        rows = (*rows, (zero, zero, Fraction(F.rest.reshape(-1)[0])))
+    return rows, two(F.linear), bends
 
 
 def _term(row: dict[str, float], r: k.RoundFamily, power: int) -> Ratio:

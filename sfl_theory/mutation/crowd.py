@@ -15,6 +15,26 @@ from sfl_theory.kernel import terms as k
 Array = npt.NDArray[Any]
 
 
+@dataclass(frozen=True)
+class Span:
+    """The rounds from `first` to `last`, as the value of an index."""
+
+    first: int
+    last: int
+    __array_ufunc__ = None
+
+    def __mul__(self, other: Array) -> Array:
+        """Return each round times an array, the rounds in front."""
+        rounds = np.arange(self.first, self.last + 1.0)
+        found: Array = rounds.reshape(-1, 1, 1) * other
+        return found
+
+    __rmul__ = __mul__
+
+
+Index = int | Span
+
+
 class NotEvaluatedError(ValueError):
     """What no crowd can evaluate."""
 
@@ -23,8 +43,9 @@ class NotEvaluatedError(ValueError):
 class Shape:
     """``sum_p h_p x_p^2/2 + l_p x_p + w_p huber(x_p - e_p) + m x_1 x_2``.
 
-    Entries are (models, 2), m is (models, 1); where m is not 0, h_1 = h_2, so that the
-    Hessian's eigenvalues are h - m and h + m.
+    Entries are (models, 2), m and `rest` are (models, 1); where m is not 0, h_1 = h_2,
+    so that the Hessian's eigenvalues are h - m and h + m. `rest` is the curvature along
+    a coordinate in which all that moves is 0; only conditions on Hessians see it.
     """
 
     curvature: Array
@@ -33,6 +54,7 @@ class Shape:
     centre: Array
     width: Array
     mixed: Array
+    rest: Array
 
     def value(self, x: Array) -> Array:
         """Return F(x), (models, outcomes)."""
@@ -55,14 +77,14 @@ class Shape:
     def highest(self) -> Array:
         """The largest curvature."""
         top = np.max(self.curvature + self.bend, axis=-1, keepdims=True)
-        found: Array = top + np.abs(self.mixed)
+        found: Array = np.maximum(top + np.abs(self.mixed), self.rest)
         return found
 
     @property
     def lowest(self) -> Array:
         """The least curvature."""
         low = np.min(self.curvature, axis=-1, keepdims=True)
-        found: Array = low - np.abs(self.mixed)
+        found: Array = np.minimum(low - np.abs(self.mixed), self.rest)
         return found
 
 
@@ -75,11 +97,6 @@ class Crowd:
             (else it is always the same, so biased).
         participation: of each client: None where it always takes part.
         rates: of each family over rounds a function of the round.
-        spread: noise is followed by its moments: what is linear in the noises (nothing
-            bends) is kept as its mean and its response to each of them, in the place
-            of outcomes.
-        folded: of earlier rounds' noises together, coordinate by coordinate, only the
-            size of the response is kept: enough where no form joins two rounds.
     """
 
     functions: list[Shape]
@@ -98,8 +115,6 @@ class Crowd:
     stars: dict[k.Function, Array]
     box: tuple[Array, Array] | None = None
     exact: bool = False
-    spread: bool = False
-    folded: bool = False
 
     def mean(self) -> Shape:
         """Return f; bends have the same centre and width at every client."""
@@ -116,6 +131,7 @@ class Crowd:
             first.centre,
             first.width,
             sum((a * F.mixed for a, F in pairs), 0 * first.mixed),
+            sum((a * F.rest for a, F in pairs), 0 * first.rest),
         )
 
     def corners(self) -> list[Array]:

@@ -1,6 +1,6 @@
 """Which runs both the crowd and the kernel can follow, and how.
 
-Outcome by outcome, or by the moments of what noise does.
+Outcome by outcome, or by the moments of what noise and draws do.
 """
 
 from __future__ import annotations
@@ -10,22 +10,28 @@ from collections.abc import Sequence
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.terms import subterms
-from sfl_theory.mutation.building import Frame, Read, opened
+from sfl_theory.mutation.building import Frame
+from sfl_theory.mutation.reading import Read, opened
 
 BITS = 5
 """Coins and draws of a model that is enumerated."""
+NEAR = 12
+"""Rounds from which on moments are followed even where nothing is random."""
 LONG = 40
-"""Rounds from which on the kernel follows moments."""
-FAR = 64
-"""Coins of a model that is followed by moments."""
+"""Rounds up to which the kernel follows every run in fractions."""
 ONCE = 4
-"""Coins of one round, where those of earlier rounds are put together."""
-FARTHEST = 1000
-"""Rounds of a run at most."""
-VISITS = 12
+"""Coins and draws of one round of a run that is followed by moments."""
+FARTHEST = 20_000
+"""Rounds of a run that is followed by moments, at most."""
+MIXED = 5_000
+"""Rounds of one whose blocks are mixed: there the kernel has fractions alone."""
+VISITS = 32
 """Local steps of all clients in one round of a long run."""
 
-SINGLE = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
+MADE = 40_000
+"""Local steps of all clients in all rounds of a long run."""
+
+SINGLE = (k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw, k.Descent)
 """What is known outcome by outcome only."""
 
 
@@ -36,47 +42,51 @@ def followed(
     made: int,
     noise: Sequence[str],
     drawn: Sequence[bool],
-) -> tuple[bool, bool] | None:
-    """Return whether noise is spread, and whether folded; None where it is too much.
+) -> bool | None:
+    """Return whether a run is followed by moments; None where it is too much."""
+    each, draws = made * noise.count("coin") + sum(drawn), rounds * sum(drawn)
+    few = rounds * each <= max(BITS, draws) and draws <= BITS + 2
+    if few and rounds <= NEAR:
+        return False
+    if each <= ONCE and rounds <= limit(read, assumed):
+        return True
+    return False if few else None
 
-    The kernel follows both sides by moments, but no condition on a random iterate.
+
+def limit(read: Read, assumed: frozenset[h.Hypothesis]) -> int:
+    """Return up to how many rounds a run may be followed by moments; 0: it may not.
+
+    The kernel follows both sides by the moments of one run, but no condition on a later
+    iterate, and no form that joins two rounds.
     """
-    coins, draws = rounds * made * noise.count("coin"), rounds * sum(drawn)
-    bits = coins + draws
-    if bits <= max(BITS, draws):
-        return False, False
-    if any(drawn) or SINGLE & {*map(type, read.inside)} or any(map(_watched, assumed)):
-        return None
-    folded = rounds > 2 and not _joined(read)
-    most = ONCE * rounds if folded else min(FAR, 4 * rounds)
-    return (True, folded) if bits <= most else None
+    apart = len(read.splits) == 1 and all(
+        type(run.pace(side)) is k.Pace and run.kind is not k.Kind.COUNTED
+        for run in read.splits
+        for side in k.Side
+    )
+    single = any(isinstance(one, SINGLE) for one in read.inside)
+    if not apart or single or any(map(_watched, assumed)) or _joined(read):
+        return 0
+    return FARTHEST
 
 
 def _watched(one: h.Hypothesis) -> bool:
-    """Return whether a hypothesis is a condition on where a run is."""
+    """Return whether a hypothesis is a condition on where a run is, after its start."""
     body = opened(one)
-    runs = (k.Iterate, k.LocalPoint, k.Noise)
     return isinstance(body, h.Holds) and any(
-        isinstance(x, runs) for x in subterms(body.form)
+        isinstance(x, k.Iterate) and bool(x.round.parts) for x in subterms(body.form)
     )
 
 
 def short_enough(frame: Frame) -> bool:
     """Return whether both the crowd and the kernel can follow the run."""
+    if frame.far:
+        most, each = MIXED if frame.turned else FARTHEST, frame.steps * frame.clients
+        return frame.rounds <= min(most, MADE // max(each, 1)) and each <= VISITS
     if frame.rounds <= LONG:
         return True
     quiet = "coin" not in frame.noise and not any(frame.drawn)
-    exact = frame.shape == "bent" or frame.turned
-    if exact and (frame.rounds > 2 * LONG or not quiet):
-        return False
-    return frame.rounds <= FARTHEST and frame.steps * frame.clients <= VISITS
-
-
-def followed_long(frame: Frame, read: Read) -> bool:
-    """Return whether the kernel follows the run by moments."""
-    apart = not any(frame.drawn) and not SINGLE & {*map(type, read.inside)}
-    straight = frame.shape != "bent" and not frame.turned
-    return frame.spread or (frame.rounds > LONG and apart and straight)
+    return quiet and frame.rounds <= 2 * LONG and frame.steps * frame.clients <= VISITS
 
 
 def _joined(read: Read) -> bool:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
+from math import log2
+from typing import TypeGuard
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import Frame, Read, Tie, opened
-from sfl_theory.mutation.following import LONG, followed, followed_long, short_enough
+from sfl_theory.mutation.building import Frame, Tie
+from sfl_theory.mutation.following import FARTHEST, followed, limit, short_enough
+from sfl_theory.mutation.reading import Read, opened
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
+LONG_RUNS = 0.5
+"""How often a run is long where moments may be followed."""
+RESTS = 0.4
+"""How often a third coordinate rests."""
 MANY = 3
 """With more clients one of them has noise."""
 CONSTANTS = (
@@ -67,6 +74,12 @@ def drawn_frame(
         card: what functions and start are like; None: drawn, too.
     """
     look, turn, levels = card or rng.choice(DECK)
+    strong = any(
+        isinstance(body, h.Convex) and bool(body.modulus.numerator.parts)
+        for body in map(opened, assumed)
+    )
+    if strong and look == "bent":
+        look, turn, levels = "bowl", True, (None,)
     kinds = {type(opened(one)) for one in assumed}
     gone = {type(opened(one)) for one in dropped}
     clients = rng.choice(
@@ -85,7 +98,8 @@ def drawn_frame(
     alone = not read.splits and any(isinstance(one, k.Odds) for one in read.inside)
     random_ = alone or any(run.drawn for run in read.splits)
     drawn = [random_ and n < 2 and rng.random() < 0.7 for n in range(clients)]
-    if sum(drawn) * rounds > rng.choice(DRAWS):
+    many = rng.choice(DRAWS)
+    if sum(drawn) * rounds > many and not limit(read, assumed):
         drawn = [False] * clients
     law = "coin" if h.Unbiased not in gone or rng.random() < 0.2 else "biased"
     needed = bool(gone & {h.Variance, h.Unbiased})
@@ -93,20 +107,20 @@ def drawn_frame(
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
     if clients > MANY:
         noise[1:] = ["still"] * (clients - 1)
-    moments = followed(read, assumed, rounds, made, noise, drawn)
-    if moments is None and rounds > 2:
+    far = followed(read, assumed, rounds, made, noise, drawn)
+    if far is None and rounds > 2:
         noise[1:] = ["still" for _ in noise[1:]]
-        moments = followed(read, assumed, rounds, made, noise, drawn)
-    if moments is None:
+        far = followed(read, assumed, rounds, made, noise, drawn)
+    if far is None:
         if needed:
             return None
         noise = ["still" if one == "coin" else one for one in noise]
-        moments = False, False
-    spread, folded = moments
-    shape = _shape(kinds, look, spread, rng)
+        drawn = [one and rounds * clients <= many for one in drawn]
+        far = followed(read, assumed, rounds, made, noise, drawn)
+    quiet = "coin" not in noise and not any(drawn)
+    shape = _shape(kinds, look, strong or (bool(far) and not quiet), rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
-    many = rounds > LONG
-    turned = shape != "bent" and not spread and not many and turn
+    turned = shape != "bent" and turn and (quiet or not far)
     ties = ties_of(read, assumed, dropped, rng)
     tied = {v for _, v, _ in ties}
     pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
@@ -135,18 +149,15 @@ def drawn_frame(
         pushed=pushed,
         loose=tuple(sorted(loose, key=str)),
         steps=made,
-        spread=spread,
-        folded=folded,
-        long=False,
+        rest=shape != "bent" and rng.random() < RESTS,
+        far=bool(far) and shape != "bent",
+        strong=strong,
     )
-    if not short_enough(frame):
-        return None
-    return is_long(frame, read)
+    return named(frame, read) if short_enough(frame) else None
 
 
-def is_long(frame: Frame, read: Read) -> Frame:
-    """Return a frame that says how the kernel follows it, and names its genes."""
-    frame = replace(frame, long=followed_long(frame, read))
+def named(frame: Frame, read: Read) -> Frame:
+    """Return a frame that names its genes."""
     return replace(frame, genes=building.genes_of(frame, read))
 
 
@@ -160,35 +171,47 @@ def other_size(
     wholes = dict(frame.wholes)
     if not wholes:
         return None
-    v = rng.choice(_far(read) or list(wholes))
-    wholes[v] = rng.choice([
-        2 * wholes[v],
-        4 * wholes[v],
-        wholes[v] + 1,
-        wholes[v] // 2,
-    ])
-    wholes[v] = max(wholes[v], int(v.sort is Sort.COUNT))
+    v = rng.choice(far_of(read) or list(wholes))
+    n = wholes[v]
+    size = rng.choice([2 * n, 4 * n, n + 1, n // 2])
+    return resized(frame, read, assumed, v, size, rng)
+
+
+def resized(
+    frame: Frame,
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    v: k.Var,
+    size: int,
+    rng: random.Random,
+) -> Frame | None:
+    """Return a frame with another number of rounds or steps, the same genes, or None.
+
+    Of these `v` is what is changed; visits are ordered anew if there are others.
+    """
+    wholes = dict(frame.wholes)
+    wholes[v] = max(size, int(v.sort is Sort.COUNT))
     alone = _alone(read, assumed)
     solved = _solved(read, assumed, wholes)
     if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
         return None
     made, rounds = length(read, wholes, frame.clients)
-    moments = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
-    if moments is None or (moments[0] and (frame.turned or frame.shape == "bent")):
+    far = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
+    quiet = "coin" not in frame.noise and not any(frame.drawn)
+    if far is None or (far and not quiet and (frame.turned or frame.shape == "bent")):
         return None
     other = replace(
         frame,
         wholes=tuple(wholes.items()),
-        order=_order(read, made, frame.clients, rng),
+        order=frame.order
+        if made == frame.steps
+        else _order(read, made, frame.clients, rng),
         rounds=rounds,
         steps=made,
         solved=solved,
-        spread=moments[0],
-        folded=moments[1],
+        far=far and frame.shape != "bent",
     )
-    if not short_enough(other):
-        return None
-    return replace(other, long=followed_long(other, read))
+    return other if short_enough(other) else None
 
 
 def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
@@ -270,11 +293,11 @@ def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int 
 
 
 def _shape(
-    kinds: set[type[h.Hypothesis]], look: str, spread: bool, rng: random.Random
+    kinds: set[type[h.Hypothesis]], look: str, plain: bool, rng: random.Random
 ) -> str:
     if kinds & BOUNDED:
-        return "box" if spread or rng.random() < 0.5 else "bent"
-    return "bowl" if spread else look
+        return "box" if plain or rng.random() < 0.5 else "bent"
+    return "bowl" if plain else look
 
 
 def _wholes(
@@ -282,7 +305,8 @@ def _wholes(
 ) -> dict[k.Var, int] | None:
     """Return naturals that meet the conditions on them alone."""
     alone = _alone(read, assumed)
-    long = rng.random() < 0.12
+    most = limit(read, assumed) if read.many else 0
+    long = rng.random() < (LONG_RUNS if most else 0.12)
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
     some = [0, 0, 1, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
@@ -290,15 +314,17 @@ def _wholes(
             v: rng.choice(some) + (1 if v.sort is Sort.COUNT else rng.choice([0, 1]))
             for v in read.wholes
         }
-        far = _far(read) if played else list(out)
+        far = far_of(read) if played else list(out)
         out |= {v: rng.choice([1, 1, 2, 2, 3, 4, 5]) for v in far if played}
         near = [v for v in read.wholes if v not in far and v.sort is Sort.COUNT]
         if played and near and rng.random() < 0.15:
-            out[rng.choice(near)] = rng.choice([4, 8])
+            out[rng.choice(near)] = rng.choice([4, 8, 32] if most else [4, 8])
         if long and far:
             steps = any(isinstance(one, k.Steps) for one in read.inside)
             more = [60, 100] if played else [300] if steps else [10**3, 10**6]
             out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
+            if most:
+                out[rng.choice(far)] = int(2 ** rng.uniform(4, log2(FARTHEST)))
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
@@ -317,6 +343,7 @@ def _at_rest(
     step, for the first one leaves the block where it is.
     """
     places = {v for one in read.inside if isinstance(one, k.Iterate) for v in one.free}
+    places = set() if read.many else places
     first = {v: 0 for v in wholes if v in places and v.sort is not Sort.COUNT}
     steps = {v for run in read.splits for side in k.Side for v in run.pace(side).free}
     more = {
@@ -341,15 +368,15 @@ def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
     ]
 
 
-def _far(read: Read) -> list[k.Var]:
+def far_of(read: Read) -> list[k.Var]:
     """Return the numbers of all rounds, which may be large."""
     paces = {v for run in read.splits for side in k.Side for v in run.pace(side).free}
     places: list[k.Term] = [one for one in read.inside if isinstance(one, k.Iterate)]
     if any(isinstance(v, k.BoundNat) for one in places for v in one.free):
         places += [one for one in read.inside if isinstance(one, k.Steps)]
     rounds = {v for one in places for v in one.free}
-    counts = (v for v in read.wholes if v.sort is Sort.COUNT)
-    return [v for v in counts if v in rounds and v not in paces]
+    far = [v for v in read.wholes if v in rounds and v not in paces]
+    return [v for v in far if v.sort is Sort.COUNT] or (far if read.many else [])
 
 
 def _most(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> int:
@@ -416,14 +443,23 @@ def ties_of(
                 out.append((one, v, one in dropped))
     held = [one for one in every if isinstance(opened(one), h.Holds)]
     rng.shuffle(held)
-    held.sort(key=numeric)
+    numbers = {one: k.number_of(one.form) for one in assumed if _plain(one)}
+    equal = {one for one, z in numbers.items() if -z in numbers.values()}
+    held.sort(key=lambda one: (one not in equal, numeric(one)))
     for one in held:
-        own = [v for v in _reals(one, read) if v not in tied and v not in running]
-        if own and rng.random() < (0.5 if numeric(one) else 0.95):
+        free = (v for v in _reals(one, read) if v not in tied)
+        own = [v for v in free if one in equal or v not in running]
+        often = 1 if one in equal else 0.5 if numeric(one) else 0.95
+        if own and rng.random() < often:
             v = rng.choice(own)
             tied.add(v)
             out.append((one, v, one in dropped))
     return tuple(out)
+
+
+def _plain(one: h.Hypothesis) -> TypeGuard[h.Holds]:
+    """Return whether a hypothesis is a condition on parameters, for all indices one."""
+    return isinstance(one, h.Holds) and numeric(one)
 
 
 def _reals(one: object, read: Read) -> list[k.Var | k.ClientFamily]:

@@ -6,21 +6,41 @@ import numpy as np
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import POSITIVE, SIGNED, Frame, Read
+from sfl_theory.mutation.building import POSITIVE, SIGNED, Frame
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.reading import Read
 
+CROWD, FEW = 128, 24
+"""Models of a crowd at most and at least."""
+ROOM = 4096
+"""Models times outcomes of a crowd."""
+FAR_ROOM = 65_536
+"""Models times local steps of a crowd that is followed by moments."""
 REACH = 14
 """Units of length and of function values are changed by powers of two up to this."""
+STEEP = 14
+"""A coordinate at rest has a curvature up to this power of two times another's."""
 FINE = 11
 """Bits of numbers near good models."""
+FEW_BITS = 2
+"""Bits of numbers with which products over rounds cancel: gamma + t over gamma + s."""
 Genes = dict[str, Array]
 PLAIN = (1, 0.5, 0.25, 2, 3)
 """Numbers that a condition on rates may ask for."""
 UNITS = {"h": (1, -2), "c": (0, 1), "x": (0, 1), "e": (0, 1), "r": (0, 1)}
 UNITS |= {"l": (1, -1), "z": (1, -1), "a": (-1, 2)}
 OTHERS = ((0, 0), (1, 0), (0, 1), (0, 2), (1, -1), (2, -2), (1, -2), (-1, 2), (-2, 4))
+
+
+def crowd_size(frame: Frame) -> int:
+    """Return how many models a crowd of this frame has."""
+    if frame.far:
+        made = frame.rounds * frame.steps * frame.clients
+        return max(FEW, min(CROWD, FAR_ROOM // max(made, 1)))
+    bits = frame.rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
+    return max(FEW, min(CROWD, ROOM >> min(bits, 9)))
 
 
 def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
@@ -56,6 +76,8 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
                 fixed = rng.choice(some, size=(size, 1))
                 own = one + name[1:]
                 out[own] = np.where(plain, fixed, out[own])
+    if frame.rest:
+        out["o."] = np.exp2(rng.uniform(-3, STEEP, size=(size, 1)))
     light = rng.random((size, 1)) < 0.25
     equal = rng.random((size, 1)) < 0.3
     for name in frame.genes:
@@ -65,7 +87,12 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
         if name[:1] == "w" and name != "w0":
             out[name] = np.where(light, out["w0"] / 64, out[name])
     out = in_other_units(out, frame, rng, 0.5)
-    return {name: snapped(value) for name, value in out.items()}
+    return {name: snapped(value, bits_of(frame, 7)) for name, value in out.items()}
+
+
+def bits_of(frame: Frame, bits: int) -> int:
+    """Return how many bits numbers have: few where a long run is followed exactly."""
+    return FEW_BITS if frame.far and frame.turned else bits
 
 
 def in_other_units(
@@ -95,7 +122,7 @@ def in_other_units(
     return out
 
 
-def snapped(value: Array, bits: int = 7) -> Array:
+def snapped(value: Array, bits: int) -> Array:
     """Return numbers of few bits, so that fractions stay short."""
     mantissa, exponent = np.frexp(value)
     exponent = np.clip(exponent, -64, 64)
@@ -125,7 +152,7 @@ def children(genes: Genes, frame: Frame, rng: np.random.Generator, size: int) ->
             moved = np.where(rng.random((size, 1)) < 0.1, -moved, moved)
         out[name] = np.where(rng.random((size, 1)) < often, moved, value)
     out = in_other_units(out, frame, rng, 0.2)
-    return {name: snapped(value) for name, value in out.items()}
+    return {name: snapped(value, bits_of(frame, 7)) for name, value in out.items()}
 
 
 def nearby(
@@ -174,8 +201,17 @@ def nearby(
         if twin in genes:
             same = rng.random((size, 1)) < 0.2
             far = np.where(same, genes[twin][best], far)
-        out[name] = snapped(np.where(jumps & chosen, far, moved), FINE)
+        out[name] = snapped(np.where(jumps & chosen, far, moved), bits_of(frame, FINE))
     return out
+
+
+def slower(genes: Genes, frame: Frame, factor: float) -> Genes:
+    """Return models with rates times a factor, as in longer runs."""
+    rates = {f"a.{v}" for v in frame.paces}
+    return {
+        name: snapped(a * factor, bits_of(frame, FINE)) if name in rates else a
+        for name, a in genes.items()
+    }
 
 
 def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> Genes:
@@ -188,7 +224,7 @@ def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> 
     first = genes[name]
 
     def evaluated(factor: Array | float) -> Many | None:
-        now = genes | {name: snapped(first * factor)}
+        now = genes | {name: snapped(first * factor, bits_of(frame, 7))}
         try:
             return building.build(frame, read, now, exact=False)[1]
         except NotEvaluatedError:
@@ -219,7 +255,8 @@ def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> 
     best = np.zeros(first.shape)
     for edge in (high * 1.01, low * 0.999):
         best = np.where((edge > 0) & met(edge), edge, best)
-    return genes | {name: snapped(np.where(best > 0, first * best, first))}
+    edge = np.where(best > 0, first * best, first)
+    return genes | {name: snapped(edge, bits_of(frame, 7))}
 
 
 def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.mutation.crowd import Array
+from sfl_theory.mutation.crowd import Array, Shape
 from sfl_theory.mutation.many import Many
 
 CLOSE = 1e-9
@@ -125,15 +125,23 @@ def _spread(e: Many) -> Array:
     """Return the largest ``||grad F_n - grad f||^2``; huge if Hessians differ."""
     out = 0 * e.ones
     for F in e.crowd.functions:
-        other = np.abs(F.curvature - e.mean.curvature).sum(-1, keepdims=True)
-        other = other + np.abs(F.mixed - e.mean.mixed)
-        reach = np.abs(F.bend - e.mean.bend) * F.width
-        far = np.abs(F.linear - e.mean.linear) + reach
+        curve, cross, bend, tilt = (
+            np.abs(_apart(e, F, name))
+            for name in ("curvature", "mixed", "bend", "linear")
+        )
+        other = curve.sum(-1, keepdims=True) + cross
         size = np.abs(F.curvature).sum(-1, keepdims=True)
         same = other <= size * e.constant(Fraction(CLOSE))
-        far = (far**2).sum(-1, keepdims=True)
+        far = ((tilt + bend * F.width) ** 2).sum(-1, keepdims=True)
         out = np.maximum(out, np.where(same, far, e.ones * HUGE))
     return out
+
+
+def _apart(e: Many, F: Shape, name: str) -> Array:
+    """Return F's number minus f's, ``sum_m a_m (F - F_m)``: 0 where all are alike."""
+    own: Array = getattr(F, name)
+    pairs = zip(e.crowd.weights, e.crowd.functions, strict=True)
+    return sum((a * (own - getattr(G, name)) for a, G in pairs), 0 * own)
 
 
 def _steepest(e: Many, axis: int | None) -> Array:

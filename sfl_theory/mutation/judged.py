@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from sfl_theory.claims import Part, Proof, evidence
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
+from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
+from sfl_theory.mutation.reading import many_rounds
 from sfl_theory.mutation.search import TURNS, broken
 from sfl_theory.mutation.units import with_units
 from sfl_theory.proofs.export import ModelData, Statement
@@ -76,30 +77,12 @@ class Judged:
 
 
 def subject(statement: Statement) -> str:
-    """Return what a statement speaks of; T rounds: it bounds what many rounds reach.
-
-    There an iterate's round is an index of a sum, or differs from another iterate's by
-    a parameter, or stands in a coefficient: ``E||x(t) - x*||^2 <= c/(g + t)``.
-    """
+    """Return what a statement speaks of; T rounds: it bounds what many rounds reach."""
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
     if any(isinstance(one, k.Split | k.Descent) for one in inside):
-        rounds = [ratio(one.round) for one in inside if isinstance(one, k.Iterate)]
-        sides = (statement.left, statement.right)
-        numbers = {s for side in sides for c in _coefficients(side) for s in c}
-        many = any(
-            isinstance(s, k.BoundNat) or s in numbers
-            for one in rounds
-            for s in one.numerator.parts
-        )
-        apart = any((one - rounds[0]).numerator.parts for one in rounds)
-        return "T rounds" if many or apart else "one round"
+        return "T rounds" if many_rounds(statement, inside) else "one round"
     vectors = any(isinstance(one, k.Inner | k.Value | k.LinSum) for one in inside)
     return "functions and vectors" if vectors else "numbers"
-
-
-def _coefficients(side: k.Lin) -> Iterator[set[Symbol]]:
-    for c in side.coefficients.values():
-        yield {s for p in (c.numerator, *dict(c.denominator)) for s in p.parts}
 
 
 def groups(parts: Iterable[Named]) -> list[list[str]]:

@@ -11,9 +11,10 @@ With arrays of fractions (one model) the same code says what a model's constants
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio
-from sfl_theory.mutation.crowd import Array, Crowd, NotEvaluatedError, Shape
+from sfl_theory.mutation.crowd import Array, Crowd, Index, NotEvaluatedError, Shape
 
 MAX_OUTCOMES = 512
 SOME = 12
@@ -48,7 +49,7 @@ class Many:
     """Values of terms in a crowd; `at` holds the variables that sums range over."""
 
     crowd: Crowd
-    at: dict[Any, int] = field(default_factory=dict)
+    at: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.mean = self.crowd.mean()
@@ -79,8 +80,7 @@ class Many:
         """
         chances: list[Array] = []
         own = self.crowd
-        rounds = min(own.rounds, 1) if own.folded else own.rounds
-        for t, n in product(range(rounds), range(len(own.weights))):
+        for t, n in product(range(own.rounds), range(len(own.weights))):
             q, noise = own.participation[n], own.noise[n]
             if drawn and q is not None:
                 self._bits[n, t, -1] = len(chances)
@@ -88,9 +88,6 @@ class Many:
             for i in range(steps) if noise is not None and noise[1] else ():
                 self._bits[n, t, i] = len(chances)
                 chances.append(self.ones / 2)
-        self.slots = 1 + own.folded + len(chances) if own.spread else 1
-        if own.spread:
-            return
         if 2 ** len(chances) > MAX_OUTCOMES:
             raise NotEvaluatedError("too many outcomes")
         every = list(product((0, 1), repeat=len(chances)))
@@ -100,6 +97,12 @@ class Many:
             second = self._signs[:, place] == 1
             out = out * np.where(second[None], 1 - p, p)
         self.chances = out
+
+    def at_sizes(self, wholes: dict[k.Var, int]) -> Many:
+        """Return the same, other rounds of the same runs."""
+        other = copy(self)
+        other.crowd, other._memo = replace(self.crowd, wholes=wholes), {}
+        return other
 
     # numbers
 
@@ -114,7 +117,7 @@ class Many:
         if any(v in run.free for run in runs):
             self._rounds, self._memo, self.visited = {}, {}, {}
 
-    def whole(self, value: Poly) -> int:
+    def whole(self, value: Poly) -> Any:
         """Return the value of an index."""
         out: Any = 0
         for c, _, powers in _products(value):
@@ -124,7 +127,7 @@ class Many:
             out = out + term
         return int(out)
 
-    def _index(self, s: Any) -> int:
+    def _index(self, s: Any) -> Any:
         if s in self.at:
             return self.at[s]
         if s in self.crowd.wholes:
@@ -192,10 +195,14 @@ class Many:
             two = (self.at[s.later], self.whole(s.later_step))
             return (own.order.index(one) < own.order.index(two)) * self.ones
         if isinstance(s, k.Total):
-            return sum((self.number(s.weight) for _ in self.range(s)), 0 * self.ones)
+            return self.summed(s, lambda: self.number(s.weight), 0 * self.ones)
         raise NotEvaluatedError(f"no crowd has {s}")
 
-    def range(self, closed: k.Closed) -> Iterator[int]:
+    def summed(self, over: k.Closed, each: Callable[[], Array], zero: Array) -> Array:
+        """Return the sum of what something is for each value of a bound variable."""
+        return sum((each() for _ in self.range(over)), zero)
+
+    def range(self, closed: k.Closed) -> Iterator[Any]:
         """Yield each value of the bound variable, which it has meanwhile."""
         size, v = len(self.crowd.weights), closed.variable
         values: Any = range(size)
@@ -236,9 +243,9 @@ class Many:
         return out, size
 
     def _mean(self, values: Array) -> Array:
-        if values.shape[1] == 1:
+        if values.shape[-1] == 1:
             return values
-        found: Array = (values * self.chances).sum(1, keepdims=True)
+        found: Array = (values * self.chances).sum(-1, keepdims=True)
         return found
 
     def vector(self, u: k.Vec) -> Array:
@@ -251,7 +258,8 @@ class Many:
     def function(self, function: k.Function) -> Shape:
         """Return the shape of a function."""
         if isinstance(function, k.Local):
-            return self.crowd.functions[self.at[function.client]]
+            n: int = self.at[function.client]
+            return self.crowd.functions[n]
         return self.mean if function is k.MEAN else self.crowd.named[function]  # type: ignore[index]
 
     def atom(self, atom: Any) -> Array:
@@ -263,18 +271,12 @@ class Many:
         if atom is k.UNIT:
             return self.ones
         if isinstance(atom, k.WeightedSum):
-            out: Any = 0
-            for _ in self.range(atom):
-                c = self.number(atom.weight)
-                vectors = isinstance(atom, k.VecSum)
-                out = out + self.atom(atom.body) * (c[..., None] if vectors else c)
-            empty = (
-                self.crowd.start[:, None] if isinstance(atom, k.VecSum) else self.ones
-            )
-            return 0 * empty if isinstance(out, int) else out
+            vectors = isinstance(atom, k.VecSum)
+            empty = self.crowd.start[:, None] if vectors else self.ones
+            return self.summed(atom, partial(self._weighed, atom, vectors), 0 * empty)
         if isinstance(atom, k.Inner):
             out = (self.atom(atom.left) * self.atom(atom.right)).sum(-1)
-            found: Array = out.sum(1, keepdims=True) if self.slots > 1 else out
+            found: Array = out.sum(-1, keepdims=True) if self.slots > 1 else out
             return found
         if isinstance(atom, k.Value):
             F, at = self.function(atom.function), self.vector(atom.at)
@@ -296,24 +298,31 @@ class Many:
             n, t = self.at[atom.client], self.whole(atom.round)
             i, path = self.whole(atom.step), self.played(atom.run, t)[0][n]
             if isinstance(atom, k.LocalPoint):
-                return path[min(i, len(path) - 1)]
+                here: Array = path[min(i, len(path) - 1)]
+                return here
             made = i < len(path) - 1
             return self.noise(n, t, i) if made else 0 * self.crowd.start[:, None]
         if isinstance(atom, k.Expected):
             return self._expected(atom)
         raise NotEvaluatedError(f"no crowd has {atom}")
 
+    def _weighed(self, atom: k.WeightedSum, vectors: bool) -> Array:
+        c = self.number(atom.weight)
+        found: Array = self.atom(atom.body) * (c[..., None] if vectors else c)
+        return found
+
     def _worth(self, F: Shape, x: Array) -> Array:
-        """Return E F(x) for a parabola."""
-        squares = (x * x).sum(1)
-        out = F.curvature * squares / 2 + F.linear * x[:, 0]
+        """Return E F(x) for a parabola that mixes no coordinates."""
+        out = F.curvature * (x * x).sum(-2) / 2 + F.linear * x[..., 0, :]
         found: Array = out.sum(-1, keepdims=True)
         return found
 
     def _gradient(self, F: Shape, x: Array) -> Array:
         if self.slots == 1:
             return F.gradient(x)
-        return F.curvature[:, None] * x + self._still(F.linear[:, None])
+        found: Array = F.curvature[:, None] * x
+        found[..., :1, :] += F.linear[:, None]
+        return found + F.mixed[:, None] * x[..., ::-1] if F.mixed.any() else found
 
     def _expected(self, atom: k.Expected) -> Array:
         t = self.whole(atom.round)
@@ -342,7 +351,7 @@ class Many:
 
     # runs, as the kernel plays them
 
-    def noise(self, n: int, t: int, i: int) -> Array:
+    def noise(self, n: int, t: Any, i: int) -> Array:
         """Return the noise of a step that is made.
 
         Raises:
@@ -354,18 +363,13 @@ class Many:
         value, coin = law
         if not coin:
             return value[:, None]
-        t = 0 if self.crowd.folded else t
         if (n, t, i) not in self._bits:
             raise NotEvaluatedError("the models end before this round")
-        if self.slots > 1:
-            out = np.zeros((len(value), self.slots, 2))
-            out[:, 1 + self.crowd.folded + self._bits[n, t, i]] = value
-            return out
         sign = 1 - 2 * self._signs[:, self._bits[n, t, i]]
         found: Array = value[:, None] * sign[None, :, None]
         return found
 
-    def drawn(self, n: int, t: int) -> Array:
+    def drawn(self, n: int, t: Any) -> Array:
         """Return J_n(t).
 
         Raises:
@@ -376,18 +380,16 @@ class Many:
             return self.ones
         if (n, t, -1) not in self._bits:
             raise NotEvaluatedError("the models end before this round")
-        if self.slots > 1:
-            raise NotEvaluatedError("draws are not followed by moments")
         return (1 - self._signs[:, self._bits[n, t, -1]])[None] / q
 
-    def rate(self, rate: k.Rate, t: int) -> Array:
+    def rate(self, rate: k.Rate, t: Index) -> Array:
         """Return the rate of a round."""
         outer, self.at = self.at, {k.ROUND: t}
         value = self.number(rate.body)
         self.at = outer
         return value
 
-    def iterate(self, run: k.Run, t: int) -> Array:
+    def iterate(self, run: k.Run, t: Any) -> Array:
         """Return x(t)."""
         path = self._rounds.setdefault(run, [self._still(self.crowd.start[:, None])])
         for s in range(len(path) - 1, t):
@@ -395,38 +397,26 @@ class Many:
                 F, step = self.function(run.function), self.rate(run.rate, s)
                 path.append(path[s] - self._gradient(F, path[s]) * step[..., None])
             else:
-                path.append(self._folded(self.played(run, s)[1]))
+                path.append(self.played(run, s)[1])
         return path[t]  # type: ignore[no-any-return]
-
-    def _folded(self, x: Array) -> Array:
-        """Return an iterate whose responses to noise are put together, if they may.
-
-        Raises:
-            NotEvaluatedError: in fractions, which have no roots.
-        """
-        if not self.crowd.folded:
-            return x
-        if self.crowd.exact:
-            raise NotEvaluatedError("no root of a fraction")
-        out = np.zeros_like(x)
-        out[:, 0] = x[:, 0]
-        out[:, 1] = np.sqrt((x[:, 1:] ** 2).sum(1))
-        return out
 
     def played(self, run: k.Split, t: int) -> tuple[list[list[Array]], Array]:
         """Return the local points of each client, and the next iterate."""
         key = (run, t)
         if key not in self._rounds:
-            self._rounds[key] = self._play(run, t)
+            self._rounds[key] = self.play(run, t)
         return self._rounds[key]  # type: ignore[no-any-return]
 
-    def _play(self, run: k.Split, t: int) -> tuple[list[list[Array]], Array]:
+    def play(self, run: k.Split, t: Any) -> tuple[list[list[Array]], Array]:
+        """Play one round.
+
+        Returns:
+            The local points of each client, and the next iterate.
+        """
         shared_server, own_crowd = run.kind.shared, self.crowd
         pace = {side: self.whole(run.pace(side).steps) for side in k.Side}
         steps = max(self.whole(run.steps(side)) for side in k.Side)
         clients, counted = range(len(own_crowd.weights)), run.kind is k.Kind.COUNTED
-        if counted and own_crowd.folded:
-            raise NotEvaluatedError("the next iterate is no function of this one")
         x = self.iterate(run, t)
         visits = [(n, i) for i in range(steps) for n in clients]
         visits = list(own_crowd.order) if run.kind.visits else visits

@@ -14,6 +14,7 @@ import numpy as np
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.mutation.crowd import Array, Shape
+from sfl_theory.mutation.far import Far
 from sfl_theory.mutation.many import Many
 
 EPS = 64 * float(np.finfo(float).eps)
@@ -25,16 +26,18 @@ def error(e: Many, lin: k.Lin) -> Array:
     out = 0 * e.ones
     for atom, c in lin.coefficients.items():
         found = _error(e, atom) * np.abs(e.number(c))
-        out = out + found.max(1, keepdims=True)
+        out = out + found.max(-1, keepdims=True)
     return out
 
 
 def _error(e: Many, atom: Any) -> Array:
     if isinstance(atom, k.LinSum):
-        parts = [
-            np.abs(e.number(atom.weight)) * _error(e, atom.body) for _ in e.range(atom)
-        ]
-        return sum(parts, 0 * e.ones)
+
+        def each() -> Array:
+            found: Array = np.abs(e.number(atom.weight)) * _error(e, atom.body)
+            return found
+
+        return e.summed(atom, each, 0 * e.ones)
     if isinstance(atom, k.Inner):
         far = [reach(e, u) * EPS for u in (atom.left, atom.right)]
         long = [_length(e.atom(u)) for u in (atom.left, atom.right)]
@@ -50,7 +53,7 @@ def _error(e: Many, atom: Any) -> Array:
 
 def _length(x: Array) -> Array:
     """Return the largest length of a vector in any outcome, or by its moments."""
-    found: Array = np.sqrt((x * x).sum((1, 2)))[:, None]
+    found: Array = np.sqrt((x * x).sum((-2, -1)))[..., None]
     return found
 
 
@@ -58,24 +61,26 @@ def reach(e: Many, u: Any) -> Array:
     """Return the size of the numbers whose sum a vector is, (models, 1)."""
     if isinstance(u, k.Vec):
         parts = (
-            np.abs(e.number(c)).max(1, keepdims=True) * reach(e, atom)
+            np.abs(e.number(c)).max(-1, keepdims=True) * reach(e, atom)
             for atom, c in u.coefficients.items()
         )
         return sum(parts, 0 * e.ones)
     if isinstance(u, k.VecSum):
-        some = (
-            np.abs(e.number(u.weight)).max(1, keepdims=True) * reach(e, u.body)
-            for _ in e.range(u)
-        )
-        return sum(some, 0 * e.ones)
+
+        def weighed() -> Array:
+            most = np.abs(e.number(u.weight)).max(-1, keepdims=True)
+            found: Array = most * reach(e, u.body)
+            return found
+
+        return e.summed(u, weighed, 0 * e.ones)
     if isinstance(u, k.Gradient):
         steep = _steep(e.function(u.function))
         return steep * reach(e, u.at) + _tilt(e, u.function)
     if isinstance(u, k.Part | k.Expected):
         return reach(e, u.vector)
     if isinstance(u, k.Iterate | k.LocalPoint):
-        later = int(isinstance(u, k.LocalPoint))
-        return _visited(e, u.run, e.whole(u.round) + later)
+        t = e.whole(u.round)
+        return _visited(e, u.run, t + 1 if isinstance(u, k.LocalPoint) else t)
     if isinstance(u, k.Star):
         return _largest(e.crowd.stars[u.function]) * _condition(e)
     return _largest(e.atom(u))
@@ -84,6 +89,9 @@ def reach(e: Many, u: Any) -> Array:
 def _visited(e: Many, run: k.Run, t: int) -> Array:
     """Return the size of what a run has added up until round t."""
     sizes = e.visited.setdefault(run, [_largest(e.crowd.start) * _condition(e)])
+    if isinstance(e, Far) and isinstance(run, k.Split):
+        far: Array = np.abs(e.path(run)).max((0, 2, 3))[:, None]
+        return np.maximum(sizes[0], far)
     shapes = [(F, np.abs(F.linear).sum(-1, keepdims=True)) for F in e.crowd.functions]
     for s in range(len(sizes) - 1, t):
         if isinstance(run, k.Descent):
@@ -108,7 +116,7 @@ def _visited(e: Many, run: k.Run, t: int) -> Array:
 
 def _largest(x: Array) -> Array:
     """Return the largest entry of a vector in any outcome."""
-    found: Array = np.abs(x).reshape(len(x), -1).max(1, keepdims=True)
+    found: Array = np.abs(x).max(tuple(range(1, x.ndim)))[:, None]
     return found
 
 

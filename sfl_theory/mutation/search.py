@@ -9,37 +9,46 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sfl_theory.kernel import hypotheses as h
-from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Rejected
+from sfl_theory.kernel.algebra import Rejected, Sort
 from sfl_theory.kernel.models import Model
-from sfl_theory.kernel.terms import subterms
-from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
+from sfl_theory.mutation.asking import DIGITS, digits, in_units, mentioned
+from sfl_theory.mutation.building import Frame, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.frames import DECK, Card, drawn_frame, other_size
-from sfl_theory.mutation.genes import Genes, children, first_genes, nearby, pushed
+from sfl_theory.mutation.frames import (
+    DECK,
+    Card,
+    drawn_frame,
+    far_of,
+    other_size,
+    resized,
+)
+from sfl_theory.mutation.genes import (
+    Genes,
+    children,
+    crowd_size,
+    first_genes,
+    nearby,
+    pushed,
+    slower,
+)
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.reading import Read, Subject
 from sfl_theory.mutation.rounding import error
+from sfl_theory.mutation.scores import HOPE, NOISE, Side, scored
 from sfl_theory.mutation.seeds import planted
-from sfl_theory.mutation.units import Scales, power, scaled
-from sfl_theory.proofs.export import ModelData, Statement, model_of
+from sfl_theory.mutation.units import Scales
+from sfl_theory.proofs.export import ModelData, model_of
 
-CROWD, FEW = 128, 24
-"""Models of a crowd at most and at least."""
-ROOM = 4096
-"""Models times outcomes, or places of moments, of a crowd."""
 SOME = 20
 """Rounds from which on a crowd takes long."""
-LONGEST = 100
-"""Rounds up to which a climb makes a run longer."""
 CLIMB = 8
 """Generations of a climb towards one neighbour."""
 AGAIN = 0.5
@@ -57,12 +66,6 @@ LOOKS = 4
 MARGIN = 1e-6
 """By how much, relative to the terms, float64 has to see a neighbour broken."""
 
-HOPE = -0.5
-"""Models have children where the left side is a third of the right one at least."""
-EQUAL = -1e-3
-"""Sides that are closer are equal because little happens in the model."""
-NOISE = 1e-10
-"""Sides that are so small, relative to their terms, are rounding errors."""
 
 Decide = Callable[[Neighbour, Model], bool]
 
@@ -168,7 +171,7 @@ class Search:
         whole = self.around[0].whole
         for data in seeds:
             for frame, one in planted(data, self.read, whole.hypotheses, self.rng):
-                near = nearby(one, frame, self.dice, _size(frame), 1)
+                near = nearby(one, frame, self.dice, crowd_size(frame), 1)
                 crowd = {name: np.concatenate([one[name], near[name]]) for name in one}
                 self.aim = None
                 self._generations(frame, crowd)
@@ -194,7 +197,7 @@ class Search:
         frame_ = next((one for one in tries if one is not None), None)
         if frame_ is None:
             return
-        size = _size(frame_)
+        size = crowd_size(frame_)
         genes = first_genes(frame_, size, self.dice)
         for v in self.rng.sample(frame_.loose, min(1, len(frame_.loose))):
             near = pushed(frame_, self.read, genes, v)
@@ -219,7 +222,7 @@ class Search:
             parents = self._chosen(frame, genes, scores, rows)
             if parents is None:
                 return
-            genes = children(parents, frame, self.dice, _size(frame))
+            genes = children(parents, frame, self.dice, crowd_size(frame))
 
     def _climb(self, place: int, kind: str) -> None:
         """Look for better models for one neighbour near its best ones.
@@ -230,14 +233,18 @@ class Search:
         good, target = self.good[place, kind], self.around[place]
         frame, genes, score = good.frame, good.genes, good.score
         scale, refused = 1.0, 0
-        for turn in range(CLIMB // 2 if frame.rounds > SOME else CLIMB):
+        fewer = frame.rounds > SOME and not frame.far
+        for turn in range(CLIMB // 2 if fewer else CLIMB):
             tried = frame
             if turn % 3 == 2:
                 other = other_size(frame, self.read, target.hypotheses, self.rng)
-                if other is not None and other.rounds <= LONGEST:
-                    tried = other
-            near = nearby(genes, tried, self.dice, _size(tried) // 2, scale)
-            crowd = {name: np.concatenate([genes[name], near[name]]) for name in genes}
+                tried = other or frame
+            near = nearby(genes, tried, self.dice, crowd_size(tried) // 2, scale)
+            other_pace = slower(genes, tried, frame.rounds / max(tried.rounds, 1))
+            crowd = {
+                name: np.concatenate([genes[name], near[name], other_pace[name]])
+                for name in genes
+            }
             found = self._evaluated(tried, crowd, (place,))
             if found is None or place not in found[0]:
                 continue
@@ -313,14 +320,17 @@ class Search:
     def _confirmed(self, place: int, frame: Frame, genes: Genes, row: int) -> bool:
         self.asked += 1
         one = self.around[place]
-        values = {name: float(a[row, 0]) for name, a in genes.items()}
+        alone = {name: a[row : row + 1] for name, a in genes.items()}
+        values = {name: float(a[0, 0]) for name, a in alone.items()}
+        frame = self._shortened(place, frame, alone)
         try:
-            data = _mentioned(exact_model(frame, self.read, values), one)
+            data = mentioned(exact_model(frame, self.read, values), one)
             if place in self.units:
-                alone = {name: a[row : row + 1] for name, a in genes.items()}
                 _, e = build(frame, self.read, alone, exact=False)
-                data = _in_units(data, e, one, self.units[place])
+                data = in_units(data, e, one, self.units[place])
             model = model_of(data)
+            if frame.far and frame.turned and digits(model, one, frame.rounds) > DIGITS:
+                return False
         except (Rejected, NotEvaluatedError, ArithmeticError):
             return False
         if not self.decide(one, model):
@@ -328,12 +338,30 @@ class Search:
         self.found[place] = data
         return True
 
+    def _shortened(self, place: int, frame: Frame, genes: Genes) -> Frame:
+        """Return about the shortest run of a model in which a neighbour is broken.
+
+        The kernel follows it round by round.
+        """
+        hypotheses = self.around[place].hypotheses
+        for v in far_of(self.read) if frame.rounds > SOME else ():
+            low, high = 0, dict(frame.wholes)[v]
+            while high - low > max(1, high // 8):
+                n = (low + high) // 2
+                other = resized(frame, self.read, hypotheses, v, n, self.rng)
+                found = other and self._evaluated(other, genes, (place,))
+                if other and found and found[0].get(place, [-1])[0] > MARGIN:
+                    frame, high = other, n
+                else:
+                    low = n
+        return frame
+
     def _evaluated(
         self, frame: Frame, genes: Genes, places: Sequence[int] | None = None
     ) -> tuple[dict[int, Array], dict[int, Array]] | None:
         """Return for each neighbour, by default the open ones, scores and best models.
 
-        For the scores see `_score`.
+        For the scores see `scored`.
         """
         self.crowds += 1
         try:
@@ -347,6 +375,7 @@ class Search:
     ) -> tuple[dict[int, Array], dict[int, Array]]:
         whole = self.around[0].whole
         sides: tuple[Side, Side] | None = None
+        moved: Array | None = None
         true: dict[h.Hypothesis, Array] = {}
         scores, rows = {}, {}
         for place in places:
@@ -367,7 +396,9 @@ class Search:
             except NotEvaluatedError:
                 continue
             changed = one.left is not whole.left or one.right is not whole.right
-            score, gap = _score(whole, changed, low, high, sides)
+            if not changed and moved is None:
+                moved = self._moved(e, sides)
+            score, gap = scored(whole, changed, low, high, sides, moved)
             score = np.where(ok & np.isfinite(score), score, -np.inf)
             if (score > MARGIN).any():
                 rounded = error(e, one.left) + error(e, one.right)
@@ -376,6 +407,16 @@ class Search:
             scores[place] = score
             rows[place] = np.argsort(-score)[:PARENTS]
         return scores, rows
+
+    def _moved(self, e: Many, sides: tuple[Side, Side]) -> Array:
+        """Return how far both sides are from what they are at half the rounds."""
+        whole, size = self.around[0].whole, e.crowd.wholes
+        half = {v: max(size[v] // 2, v.sort is Sort.COUNT) for v in far_of(self.read)}
+        if any(v in run.free for v in half for run in self.read.splits):
+            return 0 * e.ones
+        before = e.at_sizes({**size, **half})
+        pairs = zip(sides, (whole.left, whole.right), strict=True)
+        return sum((np.abs(s[0] - before.form(w)[0]) for s, w in pairs), 0 * e.ones)
 
     def _sides(
         self,
@@ -400,95 +441,9 @@ class Search:
         return left, right
 
 
-Side = tuple[Array, Array]
-"""Value of a side, and the sum of its terms' sizes."""
-
-
-def _score(
-    whole: Statement, changed: bool, low: Side, high: Side, sides: tuple[Side, Side]
-) -> tuple[Array, Array]:
-    """Return by how much a neighbour is broken, from -1 to 1, and left minus right.
-
-    It is left minus right relative to their sizes; and relative to what the change
-    takes from the right side and what was between the sides before it, if this is less:
-    before and after a short step distances are nearly equal, which says how short the
-    step is and no more. Where no side is changed, nearly equal sides are no success.
-    What is lost in the rounding of the terms has the score -1.
-
-    Args:
-        whole: the statement that was changed.
-        changed: whether one of its sides was.
-        low: the neighbour's left side.
-        high: its right side.
-        sides: of the whole statement.
-    """
-    gap, size = low[0] - high[0], np.abs(low[0]) + np.abs(high[0])
-    terms, room = low[1] + high[1], sides[1][0] - sides[0][0]
-    part = np.abs(gap + room) + np.abs(room)
-    gap = np.abs(gap) if whole.equal else gap
-    seen = np.abs(gap) > NOISE * terms
-    score = gap / np.where(seen, size, 1)
-    if changed and not whole.equal:
-        seen &= part > NOISE * terms
-        score = np.minimum(score, gap / np.where(seen, part, 1))
-    elif not whole.equal:
-        score = np.where((score < 0) & (score > EQUAL), HOPE, score)
-    return np.where(seen, score, -1), gap
-
-
-def _in_units(data: ModelData, e: Many, one: Neighbour, by: Scales) -> ModelData:
-    """Return a model in units in which a neighbour is broken, if there are some.
-
-    Args:
-        data: the model.
-        e: the same, evaluated.
-        one: the neighbour, with a summand times a factor.
-        by: a change of units that changes the factor.
-
-    Raises:
-        ValueError: the neighbour is none of these.
-    """
-    if one.summand is None or one.factor is None:
-        raise ValueError(f"{one.change}: no summand times a factor")
-    sides = one.whole.left, one.whole.right, one.summand
-    left, right, summand = (float(e.form(side)[0][0, 0]) for side in sides)
-    now, grows = float(e.number(one.factor)[0, 0]), power(one.factor, by)
-    if summand > 0:
-        wanted = min(0.0, np.log2((left - right + summand) / (summand * now)) - 2)
-    else:
-        wanted = max(0.0, np.log2((right - left - summand) / (-summand * now)) + 2)
-    steps = int(np.ceil(abs(wanted) / abs(grows)))
-    return scaled(data, by, Fraction(2) ** (steps if wanted * grows > 0 else -steps))
-
-
 def _kind(frame: Frame) -> str:
     """Return which models are compared with which: functions and start."""
     return f"{frame.shape} {frame.turned} {frame.level}"
-
-
-def _size(frame: Frame) -> int:
-    """Return how many models a crowd of this frame has."""
-    rounds = 1 if frame.folded else frame.rounds
-    bits = rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
-    places = bits + 2 if frame.spread else 2 ** min(bits, 9)
-    return max(FEW, min(CROWD, ROOM // places))
-
-
-def _mentioned(data: ModelData, one: Neighbour) -> ModelData:
-    """Return a model without the variables that only the other neighbours mention."""
-    sides = (one.left, one.right, *one.hypotheses)
-    free = {v for part in sides for v in part.free}
-    inside = subterms(*sides)
-    stars = {s.function for s in inside if isinstance(s, k.Star | h.Minimiser)}
-    return replace(
-        data,
-        numbers={v: x for v, x in data.numbers.items() if v in free},
-        families={v: x for v, x in data.families.items() if v in free},
-        rates={v: x for v, x in data.rates.items() if v in free},
-        named={v: x for v, x in data.named.items() if v in free},
-        points={v: x for v, x in data.points.items() if v in free},
-        stars={v: x for v, x in data.stars.items() if v in stars},
-    )
 
 
 def broken(

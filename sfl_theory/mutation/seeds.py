@@ -15,10 +15,11 @@ from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import Frame, Read
+from sfl_theory.mutation.building import Frame
 from sfl_theory.mutation.following import followed
-from sfl_theory.mutation.frames import BOUNDED, is_long, length, ties_of
+from sfl_theory.mutation.frames import BOUNDED, length, named, ties_of
 from sfl_theory.mutation.genes import Genes
+from sfl_theory.mutation.reading import Read
 from sfl_theory.proofs.export import ModelData
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
@@ -83,14 +84,13 @@ def planted(
             pushed=(),
             loose=(),
             steps=made,
-            spread=found[0],
-            folded=found[1],
+            far=found,
         )
         for ties in ((), ties_of(read, assumed, frozenset(), rng))
     ]
     out = []
     for bare in frames:
-        frame = is_long(bare, read)
+        frame = named(bare, read)
         values = _values(data, frame, read)
         if values is not None:
             genes = {name: values.get(name, Fraction(0)) for name in frame.genes}

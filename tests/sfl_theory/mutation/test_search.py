@@ -12,14 +12,13 @@ import sfl_theory.mutation.judged as judged
 from sfl_theory.claims import Model, Proof
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.conditions import prepared
-from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation import Effort, groups, judge
 from sfl_theory.mutation.building import build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import NotEvaluatedError
 from sfl_theory.mutation.frames import drawn_frame
-from sfl_theory.mutation.genes import first_genes, pushed
+from sfl_theory.mutation.genes import first_genes
 from sfl_theory.mutation.rounding import error
 from sfl_theory.mutation.search import broken
 from sfl_theory.proofs.export import model_of
@@ -59,55 +58,22 @@ def test_crowds_agree_with_the_kernel(name: str) -> None:
             continue
         genes = first_genes(frame, 3, dice)
         try:
-            _, e = build(frame, read, genes, exact=False)
-            sides = [e.form(side) for side in (one.left, one.right)]
+            with np.errstate(all="ignore"):  # some runs leave what a float can hold
+                _, e = build(frame, read, genes, exact=False)
+                sides = [e.form(side) for side in (one.left, one.right)]
+                errors = [error(e, side) for side in (one.left, one.right)]
+            if not np.isfinite([(value[1], size[1]) for value, size in sides]).all():
+                continue
             row = {key: float(a[1, 0]) for key, a in genes.items()}
             kernel = prepared(model_of(exact_model(frame, read, row)), inside)
         except (Rejected, NotEvaluatedError):
             continue
-        for (value, size), side in zip(sides, (one.left, one.right), strict=True):
-            apart = abs(float(kernel.form(side)) - value[1, 0])
-            assert apart <= 1e-12 * size[1, 0] + error(e, side)[1, 0]
+        exact = [float(kernel.form(side)) for side in (one.left, one.right)]
+        for (value, size), end, near in zip(sides, exact, errors, strict=True):
+            apart = abs(end - value[1, 0])
+            assert apart <= 1e-12 * size[1, 0] + near[1, 0]
             assert apart <= max(1e-9 * size[1, 0], of_nothing(row))
         compared += 1
-    assert compared >= 3
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "dachille2024/text/v2-objective--repair",
-        "han2024/thm-3.6/general_convex/no-bounded-gradients",
-    ],
-)
-def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
-    """What noise of earlier rounds does together is what the kernel follows."""
-    one, read = read_part(name)
-    rng, dice, compared = random.Random(5), np.random.default_rng(5), 0
-    for _ in range(400):
-        frame = drawn_frame(read, one.hypotheses, frozenset(), rng)
-        if frame is None or not frame.folded or frame.rounds > 12:
-            continue
-        genes = first_genes(frame, 8, dice)
-        for v in frame.loose[:1]:
-            genes = pushed(frame, read, genes, v)
-        _, e = build(frame, read, genes, exact=False)
-        sides = [e.form(side) for side in (one.left, one.right)]
-        for place in range(8):
-            row = {key: float(a[place, 0]) for key, a in genes.items()}
-            model = model_of(exact_model(frame, read, row))
-            try:
-                ends = evaluated(model, one.hypotheses, one.left, one.right)
-            except Rejected:
-                continue
-            for (value, size), end in zip(sides, ends, strict=True):
-                # below 2^-90 a vector may have vanished
-                known = size[place, 0] >= 2.0**-90
-                near = 1e-7 * size[place, 0] if known else of_nothing(row)
-                assert abs(float(end) - value[place, 0]) <= near
-            compared += 1
-        if compared >= 3:
-            return
     assert compared >= 3
 
 
@@ -136,8 +102,17 @@ def test_a_false_claim_is_found_false_without_its_model(name: str, seed: int) ->
     assert refound(name, 15, f"{seed}")
 
 
+FAR = ("han2024/text/rate/non_convex/sfl-v2", "han2024/thm-3.7/strongly_convex")
+"""What is left of a bias after hundreds to thousands of rounds."""
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_what_only_long_runs_break_is_found(name: str) -> None:
+    assert refound(name)
+
+
 def test_what_few_models_break_is_found_from_most_seeds() -> None:
-    assert sum(refound(HARD, 15, f"{seed}") for seed in range(4)) >= 3
+    assert sum(refound(HARD, 15, f"{seed}") for seed in range(16)) >= 12
 
 
 @pytest.mark.long

@@ -14,12 +14,12 @@ from sfl_theory.mutation.building import (
     POSITIVE,
     SIGNED,
     Frame,
-    Read,
     build,
     exact_model,
 )
 from sfl_theory.mutation.crowd import Shape
 from sfl_theory.mutation.genes import Genes, nearby
+from sfl_theory.mutation.reading import Read
 from sfl_theory.mutation.rounding import EPS, error
 from sfl_theory.mutation.seeds import planted
 from sfl_theory.proofs.export import ModelData, Statement, model_of
