@@ -52,6 +52,7 @@ WORDS = {
     "unbiased_across": "unbiased gradients of different clients",
     "numbered": "the clients one by one",
     "drawn": "draws that are 0 or $1/q_n$",
+    "shared": "each one's part in the sum over those present",
     "tower": "the mean given the past",
     "vanish": "what has no square is 0",
     "expect": "the mean over the draws",

@@ -21,6 +21,7 @@ BRINGS = {
     "unbiased": "noise of mean 0",
     "unbiased_across": "uncorrelated noise of different clients",
     "drawn": "the law of the draws",
+    "shared": "the mean of those present",
     "expect": "the mean over the draws",
     "tower": "conditional means",
     "ordered": "the order of visits",

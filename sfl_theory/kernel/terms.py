@@ -60,7 +60,7 @@ class Participants(Named):
     EVERYONE = "everyone"
     UPDATES = "updates"
     MODELS = "models"
-    MEAN = "updates, the server's mean of those present"
+    MEAN = "updates, the server's mean of those present, weighted by a/q"
 
 
 class Numbered(ClientIndex, shown="#{number}"):

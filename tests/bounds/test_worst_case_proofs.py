@@ -76,7 +76,7 @@ def test_the_mean_of_those_present_is_named_in_the_proof(
     text = proof.read_text(encoding="utf-8")
     (claim,) = replay(text)
     assert claim.proved and claim.sides is not None
-    means = "updates, the server's mean of those present"
+    means = "updates, the server's mean of those present, weighted by a/q"
     assert f"SFL-minibatch({means}; client: 1" in capsys.readouterr().out
     with pytest.raises(Rejected):  # it is no proof of the sum over those present
         replay(text.replace(means, "updates"))
