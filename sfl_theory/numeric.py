@@ -8,7 +8,7 @@ formula in scalars and T, which numpy evaluates vectorised over the rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 import numpy as np
 import sympy as sp
@@ -20,7 +20,7 @@ from sfl_theory.constants import Constants
 from sfl_theory.schedules import Schedule
 
 _ROWS = {row.symbol: row for row in symbols.NOTATION}
-_RATE = sp.Dummy("rate", positive=True)
+_RATE = sp.Symbol("_rate", positive=True)
 _ADDED = 4096
 
 
@@ -165,7 +165,7 @@ class _Plan:
         replacements: dict[sp.Expr, sp.Expr] = {}
         client_dummies, round_dummies = [], []
         for node in sorted(formula.atoms(sp.Sum), key=sp.default_sort_key):
-            dummy = sp.Dummy(positive=True)
+            dummy = sp.Symbol(f"_sum{len(replacements)}", positive=True)
             replacements[node] = dummy
             if node.limits[0][0] == symbols.n:
                 self.client_sums.append(_in_constants(node.function))
@@ -205,7 +205,7 @@ def _in_constants(
     arguments: list[sp.Symbol] = []
     for symbol in (*bases, *scalars):
         row = _ROWS.get(symbol)
-        constant = sp.Dummy(str(symbol), positive=True)
+        constant = sp.Symbol(f"_given{len(arguments)}", positive=True)
         arguments.append(constant)
         left = symbol[symbols.n] if isinstance(symbol, sp.IndexedBase) else symbol
         replacements[left] = constant ** sp.Rational(1, row.power if row else 1)
@@ -218,19 +218,18 @@ def _function(
 ) -> Callable[..., NDArray[np.float64]]:
     """Return the formula as a function that numpy evaluates.
 
-    `sympy.lambdify` would first put symbols of its own into the formula, and so make
-    all of it anew: that takes longer than the rest.
+    Asked for "numpy" by name, sympy imports all of it: another 150 modules. For an
+    argument that is a dummy, or no name in Python, it would make the formula anew,
+    which takes longer than the rest.
     """
     printer = NumPyPrinter({
         "fully_qualified_modules": False,
         "inline": True,
         "allow_unknown_functions": True,
     })
-    names = ", ".join(map(printer.doprint, arguments))
-    code = f"lambda {names}: {printer.doprint(formula)}"
-    function: Callable[..., NDArray[np.float64]]
-    known = {**vars(np), "reduce": reduce, "reciprocals": reciprocals}
-    function = eval(code, known)
+    function: Callable[..., NDArray[np.float64]] = sp.lambdify(
+        arguments, formula, [{"reciprocals": reciprocals}, vars(np)], printer=printer
+    )
     return function
 
 
