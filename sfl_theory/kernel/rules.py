@@ -456,7 +456,7 @@ def _beside(
     """
     numbers, N = list[int](), number_of(over_clients(lambda _: k.constant(1)))
     for one in k.subterms(form):
-        if not isinstance(one, k.Draw | k.Share):
+        if not isinstance(one, k.OfDraws):
             continue
         m, earlier = one.client, (t - 1 - ratio(one.round)).poly().natural()
         if not earlier:

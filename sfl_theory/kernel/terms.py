@@ -143,11 +143,8 @@ class Odds(Term, Symbol, shown="(1/q[{client}]-1)", sort=Sort.NONNEGATIVE):
     client: ClientIndex
 
 
-class Draw(Term, Symbol, shown="J({client},{round})", sort=Sort.NONNEGATIVE):
-    """``J_n(t) = I_n(t)/q_n``: 1/q_n if client n takes part in round t, else 0.
-
-    The one number that is random; `CHANCE` in `free` marks what contains it.
-    """
+class OfDraws(Term):
+    """A number that draws decide: random, as `CHANCE` in `free` marks what has it."""
 
     run: Split
     client: ClientIndex
@@ -158,19 +155,15 @@ class Draw(Term, Symbol, shown="J({client},{round})", sort=Sort.NONNEGATIVE):
         return inner | {CHANCE}
 
 
-class Share(Term, Symbol, shown="P({client},{round})", sort=Sort.NONNEGATIVE):
+class Draw(OfDraws, Symbol, shown="J({client},{round})", sort=Sort.NONNEGATIVE):
+    """``J_n(t) = I_n(t)/q_n``: 1/q_n if client n takes part in round t, else 0."""
+
+
+class Share(OfDraws, Symbol, shown="P({client},{round})", sort=Sort.NONNEGATIVE):
     """``P_n(t) = a_n J_n(t) / sum_m a_m J_m(t)``, 0 where that sum is 0.
 
-    A function of all draws of its round, so random like `Draw` and marked so.
+    A function of all draws of its round.
     """
-
-    run: Split
-    client: ClientIndex
-    round: Index
-
-    def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        require(self.run.drawn, "only a run with partial participation has draws")
-        return inner | {CHANCE}
 
 
 class Before(
