@@ -23,7 +23,7 @@ from sfl_theory.proofs.by_number import client, m, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.outcomes import Models, Outcomes, Path
 from sfl_theory.proofs.unrolled import X, Y, atom_of, block, interpolated, n
-from sfl_theory.worst_case.assembly import SIDES, Row, fraction, total
+from sfl_theory.worst_case.assembly import SIDES, Row, fraction
 from sfl_theory.worst_case.by_client import ByClient, Drawn
 from sfl_theory.worst_case.certificate import (
     Atom,
@@ -105,32 +105,18 @@ class InOutcomes(SingleClients):
             self._read(shown, factor)
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
-        """Return the theorem ``target >= 0``.
-
-        Args:
-            squares: what the theorems leave over.
-
-        Returns:
-            The theorem.
-
-        Raises:
-            ValueError: the theorems do not add up to it.
-        """
-        self._values()
-        if self.sides != (None,):
-            self._split()
-        for side in self.sides:
-            self._slopes(side)
-            for x, name in [*self.names.items()]:
-                short = block(side, self.short(x)).coefficients.items()
-                by: Row = {atom: fraction(c) for atom, c in short}
-                self.form.eliminate(atom_of(block(side, k.vec(name))), by)
-            self._start(side)
-        self._silence()
-        self._squares(squares)
-        whole = tuple((name, x) for x, name in self.names.items())
-        found = rules.instantiate(total(self.uses), whole, ())
+        """Return the theorem ``target >= 0``, points in the place of their names."""
+        found = self._whole(squares)
+        names = tuple((name, x) for x, name in self.names.items())
+        found = rules.instantiate(found, names, ())
         return combine(found, *self.after, target=self.whole)
+
+    def _put_in(self, side: k.Side | None) -> None:
+        """Put in what the points that have names are, on names."""
+        for x, name in [*self.names.items()]:
+            short = block(side, self.short(x)).coefficients.items()
+            by: Row = {atom: fraction(c) for atom, c in short}
+            self.form.eliminate(atom_of(block(side, k.vec(name))), by)
 
     def _read(self, form: k.Lin, factor: Fraction) -> None:
         """Enter a form, and where f's gradients in it are."""

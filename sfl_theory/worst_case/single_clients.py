@@ -68,17 +68,25 @@ class SingleClients:
         Raises:
             ValueError: the theorems do not add up to it.
         """
+        return combine(self._whole(squares), target=self.target)
+
+    def _whole(self, squares: Iterable[Square]) -> Theorem:
+        """Return the sum of all that is used, with what points are put in."""
         self._values()
         if self.sides != (None,):
             self._split()
         for side in self.sides:
             self._slopes(side)
-            for s in reversed(range(self.rounds)):
-                self._points(s, side)
+            self._put_in(side)
             self._start(side)
         self._silence()
         self._squares(squares)
-        return combine(total(self.uses), target=self.target)
+        return total(self.uses)
+
+    def _put_in(self, side: k.Side | None) -> None:
+        """Put in what the points of each round are."""
+        for s in reversed(range(self.rounds)):
+            self._points(s, side)
 
     # What is added ---------------------------------------------------------------
 
