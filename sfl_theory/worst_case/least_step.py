@@ -25,6 +25,9 @@ LOW = 0.1
 """Of the accuracy of the value: lower ones cost digits of the slope."""
 HOPELESS = 1e20
 """Mean of slack times multiplier from which on there is no point inside."""
+MET, SHORT = 0.1, 0.1
+"""Inequalities that hold up to this part of the mean product of slack and multiplier
+let no step raise it, so that none runs in circles; the least such step."""
 INSIDE = 0.995
 """Of the way to where a slack or a multiplier vanishes."""
 
@@ -75,6 +78,8 @@ def least_step(
         aim = max((ahead / level) ** 3 * level, LOW * GAP / count)
         move, ds, dw = solve(slack * weights + ds * dw - aim)
         most = min(_length(slack, ds), _length(weights, dw))
+        if off < MET * level:
+            most = min(most, _lowest(slack, weights, ds, dw))
         step, slack, weights = (
             step + most * move,
             slack + most * ds,
@@ -116,6 +121,12 @@ def _newton(
         return move, ds, (-above - weights * ds) / slack
 
     return solve
+
+
+def _lowest(slack: Array, weights: Array, ds: Array, dw: Array) -> float:
+    """Return the way to where the sum of the products is least, at least SHORT."""
+    falls, bends = float(slack @ dw + weights @ ds), float(ds @ dw)
+    return max(-falls / (2 * bends), SHORT) if bends > 0 else 1.0
 
 
 def _length(of: Array, change: Array) -> float:

@@ -7,7 +7,7 @@ from fractions import Fraction as Q
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfl_theory.worst_case import restored
@@ -19,6 +19,7 @@ from sfl_theory.worst_case.setting import Algorithm, Setting
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 40))
+@example(489743, 2, 3).via("Mehrotra's step ran in a circle")
 @settings(max_examples=40, deadline=None)
 def test_the_step_is_the_nearest_one_that_keeps_to_all(
     seed: int, unknowns: int, count: int
@@ -36,6 +37,7 @@ def test_the_step_is_the_nearest_one_that_keeps_to_all(
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 40))
+@example(933, 2, 2).via("Mehrotra's step ran in a circle")
 @settings(max_examples=40, deadline=None)
 def test_a_curved_step_is_the_best_one(seed: int, unknowns: int, count: int) -> None:
     """Its multipliers prove it: positive, where nothing is left, of its slope."""
