@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FEW = 8
 """So many claims are replayed in one process."""
+MINUTES = 100_000
+"""What ``--minutes`` is below."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,8 +101,17 @@ def _parser() -> Parser:
         help="change the proved statements (constant halved, exponent or binder "
         "changed, term or hypothesis dropped, condition doubled) and count how many of "
         "these mutants are proved, refuted or neither; exit status 1 if one is both. "
-        "--claim and --paper choose the claims, --json holds the mutants. Minutes; "
-        "Ctrl-C shows what is judged until then; with --json the same command goes on.",
+        "--claim and --paper choose the claims, --json holds the mutants. The whole "
+        "ledger takes an hour; Ctrl-C shows what is judged until then; with --json the "
+        "same command goes on",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="M",
+        help="with --mutate: judge statements in a random order, as many as M minutes "
+        "allow, and give the shares an interval; with --json or --export the same "
+        "command goes on for M minutes more",
     )
     return parser
 
@@ -127,6 +138,11 @@ def _work(options: argparse.Namespace) -> int:
     if options.trust:
         print_trust()
         return 0
+    if options.minutes is not None:
+        if not options.mutate:
+            raise CommandError("--minutes is for --mutate: leave it out without")
+        if not 0 < options.minutes < MINUTES:
+            raise CommandError(f"--minutes: above 0, below {MINUTES}")
     if options.file is not None:
         for option in ("paper", "mutate"):
             if getattr(options, option):
@@ -149,7 +165,7 @@ def _work(options: argparse.Namespace) -> int:
         from bounds.export import export
 
         _decide(entries)
-        return export(options.export, entries, options.mutate)
+        return export(options.export, entries, options.mutate, options.minutes)
     if options.mutate:
         return _mutate(options, entries)
     written = None if options.proofs is None else Encoder()
@@ -339,7 +355,8 @@ def _encoded(entry: Entry, proofs: Encoder) -> list[dict[str, Json]]:
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
     from bounds.journal import Journal
-    from bounds.mutate import as_json, exit_status, mutate, print_figures
+    from bounds.mutate import mutate, statements, subjects
+    from bounds.mutation_figures import as_json, covered, exit_status, print_figures
 
     for option in ("html", "latex"):
         if getattr(options, option) is not None:
@@ -353,10 +370,12 @@ def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
             journal = Journal(options.json.with_name(f"{options.json.name}.part"))
         except ValueError as error:
             raise CommandError(f"--json: {error}") from error
-    verdicts = mutate([entry.claim for entry in entries], journal=journal)
+    claims = [entry.claim for entry in entries]
+    verdicts = mutate(claims, journal=journal, minutes=options.minutes)
+    parts = covered(subjects(statements(claims)), journal.verdicts)
     if options.json is not None:
-        _write(options.json, as_json(verdicts))
-    print_figures(verdicts)
+        _write(options.json, as_json(verdicts, parts))
+    print_figures(verdicts, parts)
     if journal.done == journal.total:
         journal.finish()
     return exit_status(verdicts)

@@ -11,7 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from bounds.journal import Journal
-from bounds.mutate import defects, exit_status, mutate, statements
+from bounds.mutate import mutate, statements
+from bounds.mutation_figures import defects, exit_status
 from sfl_theory.benchmark.card import card
 from sfl_theory.benchmark.check import FILES
 from sfl_theory.benchmark.records import Record, claim_record, sources, unstated
@@ -32,7 +33,10 @@ MUTATED = (
     "*refuted*: a search found a model; *open*: neither, and it may be true. None is "
     "both"
 )
-UNFINISHED = ". **The export was interrupted**: the same command goes on."
+UNFINISHED = (
+    ". These statements come first in a random order in which each kind has its share. "
+    "**The rest is not mutated**: the same command goes on."
+)
 KERNEL = ("__init__", "check", *SOURCES)
 
 
@@ -69,7 +73,12 @@ def check_folder(folder: Path) -> None:
             )
 
 
-def export(folder: Path, entries: Sequence[Entry], with_mutants: bool) -> int:
+def export(
+    folder: Path,
+    entries: Sequence[Entry],
+    with_mutants: bool,
+    minutes: float | None = None,
+) -> int:
     """Write the records of claims, and of mutants where they are asked for.
 
     The claims are written first, and the folder is complete with them. Mutants are kept
@@ -80,6 +89,7 @@ def export(folder: Path, entries: Sequence[Entry], with_mutants: bool) -> int:
         folder: empty, absent, or an earlier export.
         entries: in order.
         with_mutants: of what is proved.
+        minutes: for these; None: until all are judged.
 
     Returns:
         The exit status: 1 if a mutant is wrongly proved.
@@ -101,7 +111,7 @@ def export(folder: Path, entries: Sequence[Entry], with_mutants: bool) -> int:
         return 0
     claims = [entry.claim for entry in entries]
     journal = Journal(folder / JOURNAL, keeps_records=True)
-    verdicts = mutate(claims, journal=journal)
+    verdicts = mutate(claims, journal=journal, minutes=minutes)
     mutants = journal.records(statements(claims))
     whole = journal.done == journal.total
     told = MUTATED.format(done=journal.done, total=journal.total)

@@ -118,25 +118,24 @@ def judge(
         A verdict on every neighbour.
     """
     own = {
-        name: part.by.theorem()
+        name: part.by
         for name, part in together
         if isinstance(part.by, Proof) and not part.by.vacuous
     }
     out: list[Judged] = []
     for name, part in together:
         if name in own and (wanted is None or name in wanted):
-            known = _nearest(name, own)
+            known = [own[other].theorem() for other in _nearest(name, [*own])]
             with one_thread():
                 out += _judged(name, part, known, effort or Effort())
     return out
 
 
-def _nearest(name: str, own: dict[str, Theorem]) -> list[Theorem]:
-    """Return a statement's theorem, then those that stand next to it in the ledger."""
-    names = list(own)
+def _nearest(name: str, names: Sequence[str]) -> list[str]:
+    """Return a statement and those that stand next to it in the ledger."""
     place = names.index(name)
     near = sorted(range(len(names)), key=lambda other: abs(other - place))
-    return [own[names[other]] for other in near[: 1 + OTHERS]]
+    return [names[other] for other in near[: 1 + OTHERS]]
 
 
 def _judged(

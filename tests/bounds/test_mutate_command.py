@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bounds.mutate
+import bounds.mutation_figures as figures
 from bounds.audit import main
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation import SUBJECTS, Judged
@@ -52,7 +53,7 @@ def test_figures_that_are_no_instances_are_counted_apart() -> None:
     def of(subject: str) -> Judged:
         return Judged("", "constant halved", "", "refuted", subject)
 
-    found = json.loads(bounds.mutate.as_json([of(one) for one in SUBJECTS]))
+    found = json.loads(figures.as_json([of(one) for one in SUBJECTS]))
     assert found["headline"]["refuted"] == len(SUBJECTS) - 1
     assert found["total"]["refuted"] == len(SUBJECTS)
     assert found["kind"]["numbers"]["refuted"] == 1
@@ -62,7 +63,7 @@ def test_figures_that_are_no_instances_are_counted_apart() -> None:
 def test_no_mutant_is_wrongly_proved() -> None:
     """A claim or two of each paper; larger samples under `long`."""
     some = bounds.mutate.mutate([ledger().claim(name) for name in SOME], 1)
-    assert bounds.mutate.exit_status(some) == 0
+    assert figures.exit_status(some) == 0
     assert {"proved", "refuted"} <= {one.verdict for one in some}
 
 
@@ -71,8 +72,8 @@ def test_no_mutant_of_the_ledger_is_wrongly_proved() -> None:
     """Every fortieth claim and four more; the whole takes half an hour by hand."""
     claims = ledger().claims()
     found = bounds.mutate.mutate(claims[::40] + claims[7::150])
-    assert bounds.mutate.exit_status(found) == 0
-    assert bounds.mutate.counted(found)["refuted"] > len(found) / 4
+    assert figures.exit_status(found) == 0
+    assert figures.counted(found)["refuted"] > len(found) / 4
 
 
 def test_processes_do_not_change_the_verdicts() -> None:
