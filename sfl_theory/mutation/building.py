@@ -20,7 +20,7 @@ from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.models.federation import coin, still
-from sfl_theory.mutation.crowd import Array, Crowd, Shape
+from sfl_theory.mutation.crowd import Array, Crowd, Shape, paired
 from sfl_theory.mutation.far import Far
 from sfl_theory.mutation.holding import HUGE, needed
 from sfl_theory.mutation.many import Many
@@ -137,7 +137,7 @@ def build(
     clients = range(frame.clients)
 
     def pair(name: str) -> Array:
-        return np.concatenate([genes[f"{name}0"], genes[f"{name}1"]], axis=1)
+        return paired(genes[f"{name}0"][:, 0], genes[f"{name}1"][:, 0])
 
     total = sum((genes[f"w{n}"] for n in clients), zero)
     weights = [genes[f"w{n}"] / total for n in clients]
@@ -147,7 +147,7 @@ def build(
     flat, still_ = 0 * curves[0], [zero for _ in clients]
     mixed = still_
     if frame.turned:
-        curves = [np.repeat(c[:, :1], 2, axis=1) for c in curves]
+        curves = [paired(c[:, 0], c[:, 0]) for c in curves]
         mixed = [
             c[:, :1] * k_ / (1 + np.abs(k_))
             for n, c in enumerate(curves)
@@ -241,7 +241,7 @@ def build(
             1 / (1 + genes[f"q{n}"]) if frame.drawn[n] else None for n in clients
         ],
         noise=noise,
-        start=start,
+        start=np.asfortranarray(start),
         order=frame.order,
         rounds=frame.rounds,
         wholes=dict(frame.wholes),
@@ -265,7 +265,7 @@ def build(
         },
         points={v: pair(f"{v}.")[:, None] for v in read.points},
         stars={
-            f: (best if f is k.MEAN else pair(f"{f}.c"))[:, None]
+            f: np.asfortranarray(best if f is k.MEAN else pair(f"{f}.c"))[:, None]
             for f in read.stars
             if f is k.MEAN or isinstance(f, k.NamedFunction)
         },

@@ -35,6 +35,17 @@ class Span:
 Index = int | Span
 
 
+def paired(one: Array, two: Array) -> Array:
+    """Return vectors of two coordinates; in memory each coordinate stands together.
+
+    Where models are neighbours in memory, arrays of several shapes are multiplied many
+    models at a time. All that is made of such arrays is arranged in the same way.
+    """
+    out = np.empty((2, *one.shape), dtype=np.result_type(one, two))
+    out[0], out[1] = one, two
+    return np.moveaxis(out, 0, -1)
+
+
 class NotEvaluatedError(ValueError):
     """What no crowd can evaluate."""
 

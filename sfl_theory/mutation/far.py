@@ -17,11 +17,13 @@ import numpy as np
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly
-from sfl_theory.mutation.crowd import Array, Index, NotEvaluatedError, Span
+from sfl_theory.mutation.crowd import Array, Index, NotEvaluatedError, Span, paired
 from sfl_theory.mutation.many import Many
 
 CHUNK = 256
 """Rounds that are evaluated at once."""
+MOST = 1e300
+"""Of factors of a run that explodes: times 0 it is 0."""
 FEW = 16
 """Steps that are summed one by one."""
 
@@ -134,7 +136,7 @@ class Far(Many):
 
     def _path(self, run: k.Split) -> Array:
         rounds, size = self.crowd.rounds, len(self.crowd.start)
-        out = np.zeros((rounds + 1, size, self.slots, 2))
+        out = np.zeros((self.slots, 2, rounds + 1, size)).transpose(2, 3, 0, 1)
         out[0, :, 0] = self.crowd.start
         if not rounds:
             return out
@@ -151,19 +153,17 @@ class Far(Many):
             for parts in zip(*moves, strict=True)
         )
         x, mixed = 0 * self.crowd.start, bool(np.any(cross))
-        for t in range(rounds):
-            turned = cross[t] * x[:, ::-1] if mixed else 0.0
-            x = straight[t] * x + shift[t] + turned
-            out[t + 1, :, 0] = x
         out[0, :, 0] = 0
+        if not mixed:
+            out[1:, :, 0] = unrolled(straight, shift)
+        for t in range(rounds if mixed else 0):
+            x = straight[t] * x + shift[t] + cross[t] * x[:, ::-1]
+            out[t + 1, :, 0] = x
         if law:
             means, (square, both, rest) = out[:-1, :, 0], law
-            more, v = (square * means + 2 * both) * means + rest, 0 * x
-            square = straight**2 + square
-            for t in range(rounds):
-                v = square[t] * v + more[t]
-                out[t + 1, :, 1] = v
-            out[:, :, 1] = np.sqrt(np.maximum(out[:, :, 1], 0))
+            more = (square * means + 2 * both) * means + rest
+            found = unrolled(straight**2 + square, more)
+            out[1:, :, 1] = np.sqrt(np.maximum(found, 0))
         out[:, :, 0] += self.crowd.start
         return out
 
@@ -192,7 +192,7 @@ class Far(Many):
             for p, draws in patterns
         ]
         mean = sum((p[..., None] * y for p, y in played), 0 * played[0][1])
-        other = np.stack([mean[..., 2, 0], mean[..., 1, 1]], -1)
+        other = paired(mean[..., 2, 0], mean[..., 1, 1])
         out = [_own(mean), other, mean[..., 0, :] - self.crowd.start]
         if self.slots == 1:
             return out
@@ -206,8 +206,35 @@ class Far(Many):
 
 def _own(y: Array) -> Array:
     """Return what of each coordinate of an affine map is a multiple of itself."""
-    found: Array = np.stack([y[..., 1, 0], y[..., 2, 1]], -1)
-    return found
+    return paired(y[..., 1, 0], y[..., 2, 1])
+
+
+def unrolled(by: Array, more: Array) -> Array:
+    """Return x(1), x(2), ... of ``x(t + 1) = by(t) x(t) + more(t)``, x(0) = 0.
+
+    What some rounds in a row do is found for all stretches of as many rounds at once,
+    then one stretch is played after another.
+
+    Args:
+        by: with rounds in front.
+        more: of the same shape.
+    """
+    rounds = len(by)
+    size = max(1, int(rounds**0.5))
+    whole = rounds - rounds % size
+    made = (whole // size, size, *by.shape[1:])
+    factors, terms = (np.array(a[:whole].reshape(made), order="K") for a in (by, more))
+    for i in range(1, size):
+        terms[:, i] += factors[:, i] * terms[:, i - 1]
+        factors[:, i] *= factors[:, i - 1]
+    np.clip(factors, -MOST, MOST, out=factors)
+    out, x = np.empty_like(more), 0 * more[0]
+    for j in range(len(terms)):
+        x = out[j * size : (j + 1) * size] = factors[j] * x + terms[j]
+        x = x[-1]
+    for t in range(whole, rounds):
+        x = out[t] = by[t] * x + more[t]
+    return out
 
 
 class Round(Many):
@@ -226,14 +253,14 @@ class Round(Many):
 
     def iterate(self, run: k.Run, t: Index) -> Array:
         """Return the symbol."""
-        out = np.zeros((len(self.crowd.start), self.slots, 2))
+        out = self._empty()
         out[:, 0] = self.crowd.start
         out[:, 1, 0] = out[:, 2, 1] = 1
         return out
 
     def noise(self, n: int, t: Index, i: int) -> Array:
         """Return the noise of a step: a coin's, or always the same."""
-        out = np.zeros((len(self.crowd.start), self.slots, 2))
+        out = self._empty()
         law = self.crowd.noise[n]
         if law is not None:
             out[:, 3 + self._coins[n, i] if law[1] else 0] = law[0]

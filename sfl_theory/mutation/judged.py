@@ -26,6 +26,8 @@ SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
 
 PATIENCE = dict(zip(SUBJECTS, (2, 4, 4, 3), strict=True))
 """After how many turns in vain a search ends: long runs take long."""
+LATEST = dict(zip(SUBJECTS, (4, TURNS, TURNS, TURNS), strict=True))
+"""After how many turns it ends at the latest: later ones of long runs find little."""
 OTHERS = 3
 """From how many other theorems a neighbour may follow."""
 Named = tuple[str, Part]
@@ -37,7 +39,7 @@ class Effort:
 
     Attributes:
         turns: how often each neighbour is searched at most.
-        patience: factor of ``PATIENCE``.
+        patience: factor of ``PATIENCE`` and ``LATEST``.
         seed: of the search.
     """
 
@@ -163,7 +165,7 @@ def _judged(
         set(proved),
         refutes,
         f"{effort.seed} {name}",
-        effort.turns,
+        min(effort.turns, effort.patience * LATEST[about]),
         effort.patience * PATIENCE[about],
         () if witness is None else (witness,),
         units,

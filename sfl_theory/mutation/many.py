@@ -22,7 +22,14 @@ import numpy as np
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio
-from sfl_theory.mutation.crowd import Array, Crowd, Index, NotEvaluatedError, Shape
+from sfl_theory.mutation.crowd import (
+    Array,
+    Crowd,
+    Index,
+    NotEvaluatedError,
+    Shape,
+    paired,
+)
 
 MAX_OUTCOMES = 512
 SOME = 12
@@ -68,9 +75,13 @@ class Many:
         """Return a vector that no noise moves, (models, 1, 2), for every slot."""
         if self.slots == 1:
             return x
-        out = np.zeros((len(x), self.slots, 2), dtype=x.dtype)
+        out = self._empty()
         out[:, :1] = x
         return out
+
+    def _empty(self) -> Array:
+        """Return a vector with all slots, 0, models next to each other in memory."""
+        return np.zeros((self.slots, 2, len(self.crowd.start))).transpose(2, 0, 1)
 
     def prepare(self, steps: int, drawn: bool) -> None:
         """Enumerate the outcomes of rounds with so many local steps.
@@ -345,7 +356,7 @@ class Many:
 
     def block(self, side: k.Side, x: Array) -> Array:
         """Return the block of a vector, the other one set to 0."""
-        out = x.copy()
+        out = x.copy(order="K")
         out[..., 1 if side is k.Side.CLIENT else 0] = 0 * self.ones[0, 0]
         return out
 
@@ -426,6 +437,16 @@ class Many:
             late = t * pace[side] + i if isinstance(one, k.Stepwise) else t
             return self.rate(one.rate, late)
 
+        still = 0 * self.ones[..., 0]
+
+        def pace_at(i: int, side: k.Side) -> Array:
+            alone = side is k.Side.CLIENT or not shared_server
+            return speed(side, i)[..., 0] if alone and i < pace[side] else still
+
+        speeds = [
+            paired(*np.broadcast_arrays(*(pace_at(i, side) for side in k.Side)))
+            for i in range(steps)
+        ]
         draws = [self.drawn(n, t) if run.drawn else self.ones for n in clients]
         shares = [a * J for a, J in zip(own_crowd.weights, draws, strict=True)]
         points: list[list[Array]] = [[x] for _ in clients]
@@ -440,11 +461,7 @@ class Many:
                 seen = shared if run.kind.visits or n == 0 else seen
                 here = points[n][i] = self.block(k.Side.CLIENT, here) + seen
             g = self._gradient(own_crowd.functions[n], here) + self.noise(n, t, i)
-            for side in k.Side:
-                alone = side is k.Side.CLIENT or not shared_server
-                if alone and i < pace[side]:
-                    here = here - self.block(side, g) * speed(side, i)[..., None]
-            points[n].append(here)
+            points[n].append(here - g * speeds[i][..., None, :])
             if shared_server:
                 factor = draws[n] if run.kind is k.Kind.V2 else shares[n]
                 moved = (speed(k.Side.SERVER, i) * factor)[..., None]

@@ -55,6 +55,8 @@ AGAIN = 0.5
 """How often a turn is a climb from the best models so far."""
 TIRED = 2
 """After how many climbs in vain there is no other one from the same models."""
+FAR_OFF = -0.7
+"""Scores from which no climb leads up: the left side is a sixth of the right one."""
 SHORT = 0.1
 """Steps of a climb, in powers of two, below which it ends."""
 GENERATIONS = 3
@@ -182,7 +184,7 @@ class Search:
         kinds = [
             kind
             for (at, kind), good in self.good.items()
-            if at == place and good.tired < TIRED
+            if at == place and good.tired < TIRED and good.score > FAR_OFF
         ]
         if kinds and self.rng.random() < AGAIN:
             best = max(kinds, key=lambda kind: self.good[place, kind].score)
