@@ -30,7 +30,7 @@ class Clock:
         """
         self._jobs, self._minutes = jobs, minutes
         self._kinds: Mapping[str, str] = {}
-        self.total = self.done = self._ended = 0
+        self.total = self.done = self._started = 0
         self._left = self._made = 0.0
         self._start = self._begun = time.monotonic()
 
@@ -61,20 +61,22 @@ class Clock:
         return time.monotonic() - self._begun
 
     def begins(self) -> bool:
-        """Return whether another statement is begun.
+        """Return whether another statement is begun, and note it: the first always is.
 
         Only what was before decides, so that what is judged stays a fair sample.
         """
-        if self._minutes is None:
-            return True
-        each = self._jobs * self._judging / self._ended if self._ended else 0.0
-        return not self._ended or self.passed + each <= 60 * self._minutes
+        if self._minutes is not None and self._started:
+            each = self._jobs * self._judging / self._started
+            if self.passed + each > 60 * self._minutes:
+                return False
+        self._started += 1
+        return True
 
     def ended(self, name: str) -> None:
         """Note that a statement is judged."""
         cost = self._cost([name])
         self._left, self._made = self._left - cost, self._made + cost
-        self.done, self._ended = self.done + 1, self._ended + 1
+        self.done += 1
 
     def remaining(self) -> float:
         """Return the seconds that are left, as fast as until now."""

@@ -13,7 +13,7 @@ from bounds.audit import main
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation import SUBJECTS, Judged
 
-CLAIM = "han2024/lemma-C.3"
+CLAIM, MORE = "han2024/lemma-C.3", "han2024/app-C.4/smooth-mean"
 SOME = (
     "han2024/eq-57", "han2024/eq-103", "huang2023/eq-15", "li2020/lemma-3",
     "dachille2024/table-4/v2-range-cifar100",
@@ -90,6 +90,70 @@ def test_what_is_judged_before_an_interruption_is_shown(
     monkeypatch.setattr("bounds.mutate.judge", stopped)
     assert bounds.mutate.mutate([ledger().claim(CLAIM)], 1) == []
     assert "interrupted: 1 statements are not judged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--minutes", "4"],
+        ["--mutate", "--minutes", "0"],
+        ["--mutate", "--minutes", "-1"],
+        ["--mutate", "--minutes", "nan"],
+        ["--mutate", "--minutes", "inf"],
+        ["--mutate", "--minutes", "soon"],
+        ["--mutate", "--minutes"],
+    ],
+)
+def test_a_wrong_time_is_told_in_a_line(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--claim", CLAIM, *given])
+    assert stopped.value.code == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "--minutes" in told
+
+
+def test_a_part_is_judged_in_time_and_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A statement in a blink, the next by the same command, then nothing is left."""
+    out = tmp_path / "mutants.json"
+    command = ["--mutate", "--claim", MORE, "--json", str(out)]
+    claim = ledger().claim(MORE)
+    every = bounds.mutate.subjects(bounds.mutate.statements([claim]))
+    assert len(every) > 1
+    for done in range(1, len(every) + 1):
+        assert main([*command, "--minutes", "1e-9"]) == 0
+        told = capsys.readouterr()
+        found = json.loads(out.read_text())
+        assert f"{len(every) - done + 1} statements, about" in told.err
+        assert len({one["claim"] for one in found["mutants"]}) == done
+        part = f"{done} of {len(every)} statements, in a random order"
+        if done < len(every):
+            assert part in " ".join(told.out.split())
+            assert found["statements_judged_of"]["functions and vectors"] == [
+                done,
+                len(every),
+            ]
+            low, high = found["refuted_of_not_proved_within"]
+            assert low <= found["refuted_of_not_proved"] <= high
+        else:
+            assert part not in " ".join(told.out.split())
+            assert "statements_judged_of" not in found
+    assert not out.with_name("mutants.json.part").exists()
+    whole = bounds.mutate.mutate([claim], 1)
+    assert found["total"] == figures.counted(whole)
+
+
+def test_what_a_process_raises_is_raised_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*given: object, **wanted: object) -> list[Judged]:
+        raise ArithmeticError("as planned")
+
+    monkeypatch.setattr("bounds.mutate.judge", fails)
+    with pytest.raises(ArithmeticError, match="as planned"):
+        bounds.mutate.mutate([ledger().claim("han2024/prop-3.5")], 2)
 
 
 def test_a_page_and_mutants_exclude_each_other(tmp_path: Path) -> None:

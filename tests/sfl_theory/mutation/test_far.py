@@ -16,7 +16,7 @@ from sfl_theory.kernel.algebra import Rejected, Sort
 from sfl_theory.kernel.moments import evaluated
 from sfl_theory.mutation.building import Frame, build, exact_model
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError, Span
-from sfl_theory.mutation.far import Far
+from sfl_theory.mutation.far import Far, unrolled
 from sfl_theory.mutation.frames import drawn_frame
 from sfl_theory.mutation.genes import Genes, first_genes, pushed
 from sfl_theory.mutation.reading import Read
@@ -167,3 +167,23 @@ def test_a_run_of_many_rounds_is_evaluated_at_its_fixed_point() -> None:
         assert (np.abs(again[still]) <= 1e-9).all()
         checked += int(still.sum())
     assert checked
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 24, 25, 26, 700])
+def test_rounds_in_stretches_are_those_one_by_one(rounds: int) -> None:
+    dice = np.random.default_rng(rounds)
+    by = dice.normal(size=(rounds, 5, 2)) * np.array([[0], [0.3], [1], [1.2], [1e30]])
+    more = dice.normal(size=(rounds, 5, 2))
+    more[:, :, 1] = 0  # what rests, rests, however far all else is thrown
+    x, path = np.zeros((5, 2)), []
+    with np.errstate(all="ignore"):
+        for t in range(rounds):
+            x = by[t] * x + more[t]
+            path.append(x)
+        found = unrolled(by, more)
+    largest = np.maximum.accumulate(np.abs(path))
+    seen = largest < 1e200
+    assert (np.abs(found[seen] - np.array(path)[seen]) <= 1e-10 * largest[seen]).all()
+    assert (found[:, :, 1] == 0).all()
+    same = np.broadcast_to(by[:1, 1], (rounds, 2))
+    assert np.allclose(unrolled(same, more[:, 1]), unrolled(same.copy(), more[:, 1]))
