@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 SECONDS = {
-    "T rounds": 8.0,
-    "one round": 1.2,
+    "T rounds": 5.5,
+    "one round": 1.5,
     "functions and vectors": 0.2,
-    "numbers": 0.3,
+    "numbers": 0.35,
 }
 """Seconds of a processor that a statement took (docs/mutation.md says where)."""
 SAID = 60.0

@@ -15,6 +15,13 @@ from sfl_theory.mutation import SUBJECTS, VERDICTS, Judged
 
 Counts = Mapping[str, int]
 
+SHARE = "refuted of not proved"
+HEADS = {
+    "no model": "no\nmodel",
+    "wrongly proved": "wrongly\nproved",
+    SHARE: "refuted\nof not\nproved",
+}
+"""Heads of columns in lines, so that a table fits a terminal."""
 NOTES = (
     "proved: the kernel derives it from the original's theorem, or from another one"
     " with the same left side, so the original was not sharp. refuted: a model, in"
@@ -164,10 +171,11 @@ def print_figures(verdicts: Sequence[Judged], parts: Covered | None = None) -> N
     for name, (title, among) in titles.items():
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
         table.padding, table.show_edge = 0, False
-        table.add_column(name, min_width=14)
-        heads = ("mutants", *VERDICTS, "refuted of not proved", *["95 %"] * some)
+        table.add_column(name)
+        heads = ("mutants", *VERDICTS, SHARE, *["95 %"] * some)
         for head in heads:
-            table.add_column(head, justify="right", min_width=min(7, len(head)))
+            words = HEADS.get(head, head)
+            table.add_column(words, justify="right", no_wrap=True)
         for row, counts in (*found[name].items(), ("all", counted(among))):
             cells = [str(sum(counts.values())), *(str(counts[v]) for v in VERDICTS)]
             own = [x for x in among if row in (x.operator, x.subject, "all")]

@@ -42,11 +42,12 @@ def ordered(kinds: Mapping[str, str], seed: int = SEED) -> list[str]:
 def interval(counts: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
     """Return the 95 % interval of a share, of what was drawn in clusters.
 
-    Wilson's (J. Amer. Statist. Assoc. 22, 1927) with as many trials as are worth what
-    was seen: p (1 - p) over the variance of the ratio ``sum hits / sum trials`` between
-    clusters, at most the trials. Mutants of one statement share their fate, so there
-    are fewer than mutants. Where all clusters have one share, none is known to differ,
-    and each cluster counts once.
+    Wilson's (J. Amer. Statist. Assoc. 22, 1927) with as many trials as what was seen is
+    worth: p (1 - p) over the variance of ``p = sum hits / sum trials`` among clusters,
+    by the jackknife (each left out in turn), at most the trials. Mutants of one
+    statement share their fate, so that is less than there are mutants. Of few clusters
+    the variance itself is not known well: Student's quantile takes the normal one's
+    place (its first correction). Where all clusters have one share, each counts once.
 
     Args:
         counts: hits and trials of each cluster.
@@ -59,9 +60,11 @@ def interval(counts: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
         return None
     trials, size = sum(n for _, n in seen), len(seen)
     p = sum(hits for hits, _ in seen) / trials
-    spread = sum((hits - p * n) ** 2 for hits, n in seen) * size / max(size - 1, 1)
+    parts = (((hits - p * n) / (1 - n / trials)) ** 2 for hits, n in seen if n < trials)
+    spread = sum(parts) * (size - 1) / size
     worth = trials**2 * p * (1 - p) / spread if spread else float(size)
-    n = min(worth, trials) if size > 1 else 1.0
+    few = 1 + (Z * Z + 1) / (4 * max(size - 1, 1))
+    n = min(worth, trials) / few**2 if size > 1 else 1.0
     middle, room = p + Z * Z / (2 * n), Z * sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
     whole = 1 + Z * Z / n
     return max(0.0, (middle - room) / whole), min(1.0, (middle + room) / whole)
