@@ -102,8 +102,8 @@ def _parser() -> Parser:
         "changed, term or hypothesis dropped, condition doubled) and count how many of "
         "these mutants are proved, refuted or neither; exit status 1 if one is both. "
         "--claim and --paper choose the claims, --json holds the mutants. The whole "
-        "ledger takes a quarter of an hour or more; Ctrl-C shows what is judged until then; with --json the "
-        "same command goes on",
+        "ledger takes a quarter of an hour or more; Ctrl-C shows what is judged until "
+        "then; with --json the same command goes on",
     )
     parser.add_argument(
         "--minutes",
