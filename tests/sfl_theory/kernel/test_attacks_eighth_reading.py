@@ -370,15 +370,16 @@ def a_theorem(rng: random.Random) -> R.Theorem:
     return found
 
 
-def test_what_shares_say_is_true_in_every_random_model() -> None:
-    rng, seen = random.Random(8), Counter[str]()
-    for case in range(40):
+@pytest.mark.parametrize("seed", [8, pytest.param(9, marks=pytest.mark.long)])
+def test_what_shares_say_is_true_in_every_random_model(seed: int) -> None:
+    rng, seen = random.Random(seed), Counter[str]()
+    for case in range(20):
         found = a_theorem(rng)
         assert found.equal
         assert not found.hypotheses
         seen.update(verdict(found, 10 * case + seed) for seed in range(3))
     assert not seen["false"], seen
-    assert seen["true"] > 40, seen
+    assert seen["true"] > 20, seen
 
 
 EARLIER: dict[str, Callable[[], R.Theorem]] = {
