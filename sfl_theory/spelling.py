@@ -367,10 +367,10 @@ def total(parts: Sequence[Written[Value]], zero: Written[Value]) -> Written[Valu
     tex = " ".join([parts[0].tex, *signed])
 
     def whole() -> Any:
-        first, *others = (one.value for one in parts)
-        if isinstance(first, Ratio):
-            return added((first, *others))
-        return first.plus(others)
+        values: list[Any] = [one.value for one in parts]
+        if issubclass(parts[0].kind, Ratio):
+            return added(values)
+        return values[0].plus(values[1:])
 
     return w.Written(Later(parts[0].kind, whole), tex, w.SUM)
 
