@@ -32,6 +32,7 @@ from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
+from sfl_theory.worst_case.positions import Positions
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
 
@@ -173,6 +174,10 @@ class Alike(Stated):
         """
         setting = self.setting
         noisy = setting.sigma2 > 0
+        if not certificate.squares:
+            parts = Positions(self.run, setting.rounds, setting.S, noisy, target)
+            self.add(certificate, parts)
+            return parts.proved()
         parts = Assembly(self.run, setting.rounds, setting.S, noisy, target)
         if setting.zeta2 == 0:
             parts.vanish(rules.assume(self.heterogeneity))
