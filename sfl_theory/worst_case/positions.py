@@ -105,7 +105,7 @@ class Positions(Assembly):
                     self.common.add(a, b, -weight * x * y)
 
     def _means(self, side: k.Side | None) -> None:
-        """Replace mean gradients by the way of the means, measure these from x*.
+        """Replace mean gradients by the way of the means, measured from x* or x(0).
 
         Raises:
             ValueError: something depends on x* itself.
@@ -134,18 +134,20 @@ class Positions(Assembly):
             if row := self.common.eliminate(ends[1], {self._model(t + 1, side): ONE}):
                 lemma = self.tested(closes(run, side), t, self.vector(row))
                 self.uses.append((lemma, ONE))
-        star = atom_of(block(side, k.vec(k.Star(k.MEAN))))
+        base = atom_of(block(side, k.vec(k.Star(k.MEAN))))
+        if not self.common.rows.get(base):
+            base = self._model(0, side)
         places = [self._model(t, side) for t in range(self.rounds + 1)]
         places += [
             self.mean(atom_of(block(side, self.p(t, i))))
             for t in range(self.rounds)
             for i in range(1, made)
         ]
-        for place in places:
-            away = f"{place} from x*"
-            self.vectors[away] = self.vector({place: ONE, star: -ONE})
-            self.common.eliminate(place, {star: ONE, away: ONE})
-        if self.common.rows.get(star):
+        for place in {*places} - {base}:
+            away = f"way to {place}"
+            self.vectors[away] = self.vector({place: ONE, base: -ONE})
+            self.common.eliminate(place, {base: ONE, away: ONE})
+        if self.common.rows.get(base):
             raise ValueError("the sum depends on where x* is")
 
 
