@@ -18,8 +18,8 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.unrolled import W, atom_of, block, mean, n, now, tested, w
-from sfl_theory.worst_case.assembly import ONE, ZERO, Assembly, Name, Row
+from sfl_theory.proofs.unrolled import atom_of, block, mean, n, now, tested, w
+from sfl_theory.worst_case.assembly import ONE, Assembly, Name, Row
 from sfl_theory.worst_case.certificate import Square
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.sparse import factored
@@ -28,11 +28,11 @@ from sfl_theory.worst_case.sparse import factored
 class Positions(Assembly):
     """Theorems with multipliers, written in points and what no step is made of."""
 
-    def proved(self, squares: Iterable[Square] = ()) -> Theorem:
+    def proved(self, squares: Iterable[Square]) -> Theorem:
         """Return the theorem ``target >= 0``.
 
         Args:
-            squares: none: they are found.
+            squares: not read: other ones are found.
 
         Returns:
             The theorem.
@@ -67,7 +67,7 @@ class Positions(Assembly):
                         self.each.append((lemma, -ONE))
 
     def _steps(self, side: k.Side | None) -> None:
-        """Replace gradients at steps by the way that a block moves, p(n,t,0) by x(t)."""
+        """Replace gradients at steps by ways that a block moves, p(n,t,0) by x(t)."""
         run, made = self.run, unrolled.steps_of(self.run, side)
         for t in range(self.rounds):
             eta = self._rate(t, side)
@@ -113,8 +113,8 @@ class Positions(Assembly):
         run, made = self.run, unrolled.steps_of(self.run, side)
         for t in range(self.rounds + 1):
             x, last = self.x(t), t == self.rounds
-            own = atom_of(block(side, k.gradient(k.Local(n), x)))
-            own = own if last else self.sample(t, 0, side)[0]
+            at_end = atom_of(block(side, k.gradient(k.Local(n), x)))
+            own = at_end if last else self.sample(t, 0, side)[0]
             mine = atom_of(block(side, k.gradient(k.MEAN, x)))
             if row := self.common.eliminate(mine, {self.mean(own): ONE}):
                 u = self.vector(row)
@@ -134,7 +134,7 @@ class Positions(Assembly):
             if row := self.common.eliminate(ends[1], {self._model(t + 1, side): ONE}):
                 lemma = self.tested(closes(run, side), t, self.vector(row))
                 self.uses.append((lemma, ONE))
-        base = atom_of(block(side, k.vec(k.Star(k.MEAN))))
+        base: Name = atom_of(block(side, k.vec(k.Star(k.MEAN))))
         if not self.common.rows.get(base):
             base = self._model(0, side)
         places = [self._model(t, side) for t in range(self.rounds + 1)]

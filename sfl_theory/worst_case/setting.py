@@ -381,6 +381,13 @@ class Setting:
         return self.clients is None or self.symmetric
 
     @property
+    def stepwise(self) -> bool:
+        """Whether steps without noise are all that moves clients that are alike."""
+        fits = self.interchangeable and self.visits is None and self.sigma2 == 0
+        fits &= self.algorithm in {"fedavg", "sfl-v1"} and self.zeta2 != 0
+        return fits and min(*self.client_steps, *self.server_steps) > 0
+
+    @property
     def shares(self) -> tuple[Fraction, ...]:
         """$a_n$ of every client; one share of 1 stands for all that are alike."""
         if self.clients is None or self.symmetric:

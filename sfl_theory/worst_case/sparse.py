@@ -59,9 +59,9 @@ def _tried(
     unit, scale = 1 << 2 * bits, 1 << bits
     left: dict[A, dict[A, int]] = {a: {} for a in size}
     for a, b, c in form.items():
-        c /= size[a] * size[b]
-        rest.add(a, b, c)
-        left[a][b] = left[b][a] = round(c * unit if a == b else c * unit / 2)
+        even = c / (size[a] * size[b])
+        rest.add(a, b, even)
+        left[a][b] = left[b][a] = round(even * unit / (1 if a == b else 2))
     found: Squares[A] = []
     while left:
         k = min(left, key=lambda a: len(left[a]))
@@ -96,7 +96,9 @@ def _dominant(rest: Quadratic[A]) -> Squares[A]:
     for a, b, c in pairs:
         spare[a] -= abs(c) / 2
         spare[b] -= abs(c) / 2
-    found: Squares[A] = [({a: 1, b: 1 if c > 0 else -1}, abs(c) / 2) for a, b, c in pairs]
+    found: Squares[A] = [
+        ({a: 1, b: 1 if c > 0 else -1}, abs(c) / 2) for a, b, c in pairs
+    ]
     return found + [({a: 1}, c) for a, c in spare.items()]
 
 
