@@ -52,7 +52,7 @@ class Positions(Assembly):
             self._means(side)
         self._balance_values()
         self._stationary()
-        for row, weight in factored(_negative(self.common)):
+        for row, weight in factored(negative(self.common)):
             self.squares.append((self.vector(_fractions(row)), weight))
         return self.added()
 
@@ -96,7 +96,7 @@ class Positions(Assembly):
 
     def _deviations(self) -> None:
         """Enter squares of the clients' deviations from means."""
-        for row, weight in factored(_negative(self.own)):
+        for row, weight in factored(negative(self.own)):
             u = self.vector(_fractions(row))
             self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), weight))
             means = [(self.mean(name), c) for name, c in row.items()]
@@ -151,7 +151,8 @@ class Positions(Assembly):
             raise ValueError("the sum depends on where x* is")
 
 
-def _negative(form: Quadratic[Name]) -> Quadratic[Name]:
+def negative(form: Quadratic[Name]) -> Quadratic[Name]:
+    """Return minus a form."""
     found = Quadratic[Name]()
     for a, b, c in form.items():
         found.add(a, b, -c)

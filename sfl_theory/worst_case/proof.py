@@ -96,9 +96,8 @@ def prove(certificate: Certificate, sparse: bool = False) -> Proved:
     setting = certificate.setting
     refuse(setting)
     given = ByOutcome if setting.partial else ByClient
-    derivation: Alike | ByClient = given(setting)
-    if setting.interchangeable:
-        derivation = Alike(setting, sparse)
+    kind = Alike if setting.interchangeable else given
+    derivation = kind(setting, sparse)
     statement = derivation.stated(certificate.bound)
     theorem = derivation.proved(certificate, statement.right - statement.left)
     model = derivation.model

@@ -58,8 +58,8 @@ def _tried(
     bits, rest = spare + FINER, Quadratic[A]()
     unit, scale = 1 << 2 * bits, 1 << bits
     left: dict[A, dict[A, int]] = {a: {} for a in size}
-    for a, b, c in form.items():
-        even = c / (size[a] * size[b])
+    for a, b, value in form.items():
+        even = value / (size[a] * size[b])
         rest.add(a, b, even)
         left[a][b] = left[b][a] = round(even * unit / (1 if a == b else 2))
     found: Squares[A] = []
@@ -69,7 +69,8 @@ def _tried(
         pivot = row.pop(k) - (unit >> spare)
         if pivot <= 0:
             return None
-        pivot = pivot >> (low := max(0, pivot.bit_length() - bits)) << low
+        low = max(0, pivot.bit_length() - bits)
+        pivot = pivot >> low << low
         for b, c in row.items():
             del left[b][k]
             for other, d in row.items():
