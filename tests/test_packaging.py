@@ -70,13 +70,13 @@ for number, line in enumerate(lines):
             os.dup2(os.open(f"{{folder}}/{{number}}.{{name}}", 65, 0o600), stream)
         module, *sys.argv[1:] = shlex.split(line)
         if module == "{LACKING}":
-            pass
+            sys.modules.update(extras)
             module = sys.argv.pop(1)
         status = 0
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         except SystemExit as ended:
-            status = 0
+            status = ended.code or 0
         sys.stdout.flush()
         os._exit(status)  # what is shared is not taken apart
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
