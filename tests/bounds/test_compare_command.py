@@ -397,7 +397,8 @@ def test_a_curve_of_zeros_is_drawn_without_warnings(
     """x0 = x* without noise: nothing is positive, so nothing is drawn on log axes."""
     same = {"H": np.stack([np.eye(4)] * 3), "b": np.ones((3, 4)), "noise": np.zeros(3)}
     path = quadratic_file(tmp_path / "q.npz", **{**same, "x0": np.ones(4)})
-    assert main(line("--out", str(tmp_path / "out"), problem=path)) == 0
+    more = ["--case", "strongly_convex", "--out", str(tmp_path / "out")]
+    assert main(line(*more, problem=path)) == 0
     assert not [item for item in recwarn if "log" in str(item.message)]
 
 
