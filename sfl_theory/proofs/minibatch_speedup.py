@@ -297,6 +297,34 @@ def distance(kind: k.Kind = k.Kind.MINIBATCH) -> Theorem:
     return over_rounds(one.one_round(*ends), norm2(before - st.BEST))
 
 
+@cache
+def simple() -> Theorem:
+    r"""Return the distance over :math:`E=\gamma+n`, from :math:`8S/\mu\le\gamma+1`.
+
+    At most :math:`\gamma\Delta^0`, :math:`\frac4{\mu^2}` times the noise of the mean
+    and :math:`\frac{176}{49\mu^2}(K-1)` times :math:`\sum a_n\sigma_n^2
+    +(2K+1)\delta^2`.
+    """
+    low, steps_, end = st.gamma, K * T, st.gamma + K * T
+    late = (end - 1) * (end - 2) * (end - 3)
+    start, last = (k.iterate(RUN, at) - st.BEST for at in (ratio(0), T))
+    level = mean(n, weight(n) * st.sigma2) + (2 * K + 1) * st.delta2
+    noise = 4 / mu**2 * (SINGLE + Fraction(44, 49) * (K - 1) * level)
+    apart = APART + (4 * K + 1) / 3 * st.delta2
+    factor = Fraction(5, 3) * steps_ / (mu**2 * late)
+    positive = sum_over(
+        rules.weight_below_one(n), CLIENTS, n, weight(n) * st.sigma2 * factor
+    )
+    more = combine(target=constant(K - 1))
+    return combine(
+        distance(),
+        (st.SMOOTH, factor * (K - 1) * apart),
+        (start, low / end - (low - 1) * (low - 2) * (low - 3) / late),
+        target=(norm2(start) * low + constant(noise)) * (1 / end) - norm2(last),
+        signs=[combine((positive, K - 1), signs=[more])],
+    )
+
+
 # The gap itself -----------------------------------------------------------------------
 
 KEPT = Fraction(7, 10)
