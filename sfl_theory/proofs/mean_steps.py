@@ -78,10 +78,6 @@ class MeanStep:
         """The gradient of f at the mean model."""
         return k.gradient(k.MEAN, self.middle)
 
-    def _known(self, factor: Ratio, share: Ratio) -> Theorem:
-        """Return ``factor - share S h >= 0`` from `small`."""
-        return sign(factor - share * S * self.h, (self.small, share))
-
     def fresh(self, known: Vec) -> Theorem:
         """Return ``<sum a xi, known> = 0`` for what is known before the step."""
         at = self.walk.run, n, *self.walk.at

@@ -231,14 +231,29 @@ def progress(a: Weighted) -> Theorem:
 
     Smoothness from the local point to x, convexity from it to x*.
     """
-    r, w = a.round, a.share
-    p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
+    p = a.round.point(of(i))
     one = combine(
-        rules.smooth(k.Local(n), S, p, r.x),
+        rules.smooth(k.Local(n), S, p, a.round.x),
         derived.convex(k.Local(n), ratio(0), p, BEST),
     )
+    return earned(a, one, ratio(0))
+
+
+def earned(a: Weighted, one: Theorem, modulus: Ratio) -> Theorem:
+    """Return ``<G, x - x*> >= tau (f(x) - f* + modulus ||x - x*||^2) ...``.
+
+    Args:
+        a: the algorithm.
+        one: ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) + modulus ||x - x*||^2 ...``.
+        modulus: the number in it.
+
+    Returns:
+        Its mean over steps and those who take part.
+    """
+    r, w = a.round, a.share
+    away, gp = r.x - BEST, r.local_gradient(of(i))
     own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
-    drawn = k.summed(k.CLIENTS, n, own * w)
+    drawn = k.summed(k.CLIENTS, n, (own + k.norm2(away) * modulus) * w)
     return combine(
         r.summed(one, tau, w),
         local.linear_both(r, gp, away, tau, w),
