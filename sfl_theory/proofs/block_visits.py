@@ -13,13 +13,13 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import block_steps, derived, drawn_visits, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs.block_steps import factor, moved, own_gradient, pull, total
+from sfl_theory.proofs.block_steps import factor, moved, own_gradient, total
 from sfl_theory.proofs.drawn_visits import Drawn
-from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, young
+from sfl_theory.proofs.local_steps import N, S, eps2, i, n, sigma2, young
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 
 tau, T = count("tau"), count("T")
@@ -36,29 +36,6 @@ def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:
 def total_drift() -> k.Lin:
     """Return ``D = sum_n sum_i ||p_i - x||^2``."""
     return ROUND_T.drift(tau, 1)
-
-
-@cache
-def drift() -> Theorem:
-    """Return ``D <= 2 eta^2 tau^2 (N^2 Gamma + (N + 1/2) sum_n sigma_n^2)``.
-
-    Gamma = sum_n sum_i ||gp_i||^2.
-    """
-    r, side = ROUND_T, k.Side.CLIENT
-    gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
-    size = 2 * r.eta**2
-    var = derived.variance(r.run, sigma2(n), n, now, of(i))
-    return combine(
-        (all_steps(local.both_parts(away)), -1),
-        drawn_visits.client_drift(ALL),
-        drawn_visits.server_drift(ALL),
-        (all_steps(local.both_parts(gp)), size * N**2 * tau**2),
-        (all_steps(combine((k.part(side, gp), 1))), size * tau**2 * (N**2 - HALF)),
-        (all_steps(local.block_below(k.Side.SERVER, xi, var)), size * N * tau),
-        target=r.over(k.norm2(gp), tau, 1) * (size * N**2 * tau**2)
-        + k.constant(size * (N + HALF) * tau**2 * sigmas)
-        - total_drift(),
-    )
 
 
 def small(times: int) -> Theorem:
@@ -81,7 +58,7 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
     positive = all_steps(combine((r.away(of(i)), 1)))
     own = k.summed(k.CLIENTS, n, k.norm2(gx))
     return combine(
-        (drift(), 2),
+        (drawn_visits.drift_by_steps(ALL), 2),
         (all_steps(one), 2 * theta),
         (positive, spare),
         target=own * (4 * theta * tau)
@@ -100,89 +77,17 @@ def drift_by_mean() -> Theorem:
     return combine(drift_closed(), (own, most / 2), target=bound * most - total_drift())
 
 
-def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
-    """Return ``||W tau grad_b f - M_b||^2 <= W tau sum_n w_n sum_i ||[gx - gp]_b||^2``.
-
-    And W, the sum of the side's weights w_n: 1 for the clients, N for the server.
-    """
-    r, w = ROUND_T, factor(ROUND_T, side)
-    block, W = k.part(side, r.own_gradient() - r.local_gradient(of(i))), mean(n, w)
-    clients = rules.jensen(k.CLIENTS, n, w, k.summed(steps(tau), i, block))
-    inside = rules.jensen(steps(tau), i, ratio(1), block)
-    M = total(r, side, r.local_gradient(of(i)))
-    own = k.part(side, k.summed(k.CLIENTS, n, r.own_gradient() * w)) * tau
-    mean_ = k.part(side, r.gradient) * (W * tau)
-    uses: list[tuple[Theorem, Number]] = [
-        (clients, 1),
-        (sum_over(inside, k.CLIENTS, n, W * w), 1),
-    ]
-    for direction in (mean_ - M, own - M):
-        if side is k.Side.CLIENT:
-            uses.append((rules.mean_gradient(r.x, k.part(side, direction)), -tau))
-        else:
-            uses.append((drawn_visits.follows(ALL, side, direction), tau))
-    right = r.over(k.norm2(block), tau, w) * (W * tau)
-    return combine(*uses, target=right - k.norm2(mean_ - M)), W
-
-
-def first_order(side: k.Side) -> Theorem:
-    """Return ``<grad_b f, x' - x> <= -W eta tau/2 ||grad_b f||^2 - .. + eta S^2/2 D``.
-
-    Of ||M_b||^2 what is left out is eta/(2 W tau); for equal weights on the server.
-    """
-    r, (deviation, W) = ROUND_T, toward_mean(side)
-    M = total(r, side, r.local_gradient(of(i)))
-    g = k.part(side, r.gradient)
-    w = factor(r, side)
-    near = sum_over(block_steps.apart(r, side, tau), k.CLIENTS, n, w)
-    small = combine(rules.weight_below_one(n))
-    positive = combine((r.away(of(i)), 1))
-    more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, 1 - w, [small])
-    half = r.eta / 2
-    return combine(
-        (pull(r, side), -1),
-        (deviation, r.eta / (2 * W * tau)),
-        (near, half),
-        (more, half * S**2),
-        target=total_drift() * (half * S**2)
-        - k.norm2(g) * (half * W * tau)
-        - k.norm2(M) * (half / (W * tau))
-        - k.inner(g, r.next - r.x),
-    )
-
-
 def first_order_printed() -> Theorem:
     """Return (115) with the whole vector's move, for equal weights."""
-    r, g = ROUND_T, k.part(k.Side.SERVER, ROUND_T.gradient)
-    half = r.eta / 2
-    M = total(r, k.Side.SERVER, r.local_gradient(of(i)))
-    positive = all_steps(combine((r.away(of(i)), 1)), N - 1)
-    return combine(
-        first_order(k.Side.SERVER),
-        (positive, half * S**2),
-        (M, half / (N * tau)),
-        (g, half * tau * (N - 1)),
-        target=total_drift() * (N * half * S**2)
-        - k.norm2(g) * (half * tau)
-        - k.inner(g, r.next - r.x),
-    )
+    more = all_steps(combine((ROUND_T.away(of(i)), 1)), N - 1)
+    one = drawn_visits.first_order_by_drift(ALL, k.Side.SERVER)
+    return combine(one, (more, ROUND_T.eta * S**2 / 2))
 
 
 def first_order_closed(side: k.Side) -> Theorem:
     """Return N times (117), for either side; on the server for equal weights."""
-    r, g = ROUND_T, k.part(side, ROUND_T.gradient)
-    half, W = r.eta / 2, toward_mean(side)[1]
-    M = total(r, side, r.local_gradient(of(i)))
-    bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
-    return combine(
-        first_order(side),
-        (drift_by_mean(), half * S**2),
-        (M, half / (W * tau)),
-        (g, half * tau * (W - 1)),
-        target=bound * (8 * N**2 * r.eta**3 * S**2 * tau**3)
-        - k.norm2(g) * (half * tau)
-        - k.inner(g, r.next - r.x),
-    )
+    one = drawn_visits.first_order_by_drift(ALL, side)
+    return combine(one, (drift_by_mean(), ROUND_T.eta * S**2 / 2))
 
 
 def change() -> Theorem:

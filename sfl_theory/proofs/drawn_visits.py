@@ -1,4 +1,4 @@
-"""One round of SFL-V2 as printed in which clients take part at random.
+"""One round of SFL-V2, as printed or weighted, in which clients take part at random.
 
 Any order of the visits. Local points depend on who takes part, so what is said of a
 round is said given the draws; only what is known before the round is averaged over
@@ -27,19 +27,21 @@ QUARTER = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Drawn:
-    """The run and its quantities; w_n = 1 is by what the server weights its steps.
+    """The run and its quantities; where everyone takes part, J_n = 1 and q_n = 1.
 
-    Where everyone takes part, J_n = 1 and q_n = 1.
+    Attributes:
+        who: takes part.
+        weighted: the server weights its steps by w_n = a_n, by 1 as printed.
     """
 
     who: k.Participants = k.Participants.UPDATES
+    weighted: bool = False
 
     @cached_property
     def round(self) -> Round:
         """Round t."""
-        return Round(
-            notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), self.who)
-        )
+        kind = k.Kind.V2_WEIGHTED if self.weighted else k.Kind.V2
+        return Round(notation.equal_paces(kind, tau, notation.rates("eta"), self.who))
 
     @property
     def run(self) -> k.Split:
@@ -67,7 +69,7 @@ class Drawn:
     @property
     def w(self) -> Ratio:
         """By what the server weights steps."""
-        return ratio(1)
+        return k.weight(n) if self.weighted else ratio(1)
 
     def of(self, side: k.Side) -> Ratio:
         """Return by what a side weights steps."""
@@ -172,6 +174,30 @@ def first_order(d: Drawn, side: k.Side) -> Theorem:
         (follows(d, side, g), eta * tau),
         target=d.over(k.norm2(far), share) * (eta / 2)
         - k.norm2(g) * (W * eta * tau / 2)
+        - k.inner(g, r.next - r.x),
+    )
+
+
+def first_order_by_drift(d: Drawn, side: k.Side) -> Theorem:
+    """Return ``<grad_b f, x' - x> <= -eta tau/2 ||grad_b f||^2 + eta S^2/2 D``.
+
+    For steps as printed; on the server for equal weights.
+    """
+    r, share, half = d.round, d.of(side) * d.J, d.round.eta / 2
+    g, far = k.part(side, r.gradient), d.change(of(i))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    lighter = [combine(rules.weight_below_one(n))]
+    away = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
+    more = sum_over(away, k.CLIENTS, n, (1 - d.of(side)) * d.J, lighter)
+    return combine(
+        first_order(d, side),
+        (d.all(rules.blocks(far, far), share), half),
+        (d.all(combine((k.part(local.other(side), far), 1)), share), half),
+        (d.all(near, share), half),
+        (more, half * S**2),
+        (g, half * tau * (mean(n, d.of(side)) - 1)),
+        target=d.D * (half * S**2)
+        - k.norm2(g) * (half * tau)
         - k.inner(g, r.next - r.x),
     )
 
@@ -288,6 +314,33 @@ def server_drift(d: Drawn) -> Theorem:
         (noise, size * tau * (d.most - V)),
         target=bound * (size * d.most * tau) - d.over(k.norm2(away), own),
         signs=[few(d)],
+    )
+
+
+@cache
+def drift_by_steps(d: Drawn) -> Theorem:
+    """Return ``D <= eta^2 tau^2 (2 most^2 Gamma + sum w s_n + 2 most sum w^2/q s_n)``.
+
+    Gamma = sum w_n J_n sum_i ||gp||^2, most = sum w_n/q_n, s_n = sigma_n^2.
+    """
+    r, share, size = d.round, d.w * d.J, (d.round.eta * tau) ** 2
+    gp, xi = r.local_gradient(of(i)), r.noise(of(i))
+    var = derived.variance(d.run, sigma2(n), n, now, of(i))
+    noisy, client = local.block_below(k.Side.SERVER, xi, var), k.part(k.Side.CLIENT, gp)
+    of_w, of_square = (k.constant(mean(n, c * sigma2(n))) for c in (share, share**2))
+    noise = d.w * sigma2(n) + 2 * d.most * d.w**2 * d.inverse * sigma2(n)
+    return combine(
+        (d.all(local.both_parts(r.away(of(i))), share), -1),
+        client_drift(d),
+        server_drift(d),
+        (d.all(local.both_parts(gp), share), 2 * size * d.most**2),
+        (d.all(combine((client, 1)), share), size * (2 * d.most**2 - 1)),
+        (d.all(noisy, share**2), 2 * r.eta**2 * tau * d.most),
+        (d.expect(of_w), -size),
+        (d.expect(of_square), -2 * size * d.most),
+        target=d.over(k.norm2(gp), share) * (2 * size * d.most**2)
+        + k.constant(size * mean(n, noise))
+        - d.D,
     )
 
 

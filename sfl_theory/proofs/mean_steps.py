@@ -1,4 +1,4 @@
-r"""One step of the mean of the clients' models: its distance, and its gap.
+r"""One step of the mean of the clients' models, and means over steps at one rate.
 
 The step is `minibatch_stepwise.Walk`'s, of MiniBatch-SFL or of SFL-V1 whose sides step
 together, or `one_clock.Clock`'s. :math:`\Delta` is the mean's squared distance, D how
@@ -8,6 +8,8 @@ rate.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,7 +18,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Exact, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, weight
-from sfl_theory.proofs import derived, noises
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import foundations as found
 from sfl_theory.proofs.minibatch_stepwise import (
     BEST,
@@ -247,3 +249,94 @@ class MeanStep:
             (total + (BEST - wbar) * mu, 1),
             target=norm2(total) - gap(wbar) * (2 * mu),
         )
+
+
+# At a constant rate: means over all steps ---------------------------------------------
+
+eta, G2 = notation.positive("eta"), notation.nonnegative("G2")
+FREE = rules.square(ZERO)
+"""That says nothing of the rate."""
+
+
+def distance(at: Vec) -> k.Lin:
+    """Return the squared distance to the minimiser."""
+    return norm2(at - BEST)
+
+
+class Averaged(ABC):
+    """The steps of a run at the rate eta, n of them; F is what they are apart in all.
+
+    Attributes:
+        walk: the steps.
+        made: n.
+        last: the model after them.
+    """
+
+    walk: Walk
+    made: Ratio
+    last: Vec
+
+    @abstractmethod
+    def whole(
+        self, gained: Theorem, form: Callable[[Vec], k.Lin], apart: Ratio
+    ) -> Theorem:
+        """Return the sum of what all steps gain, at most the first form.
+
+        Args:
+            gained: by a step, at most what it takes from the form of the mean model.
+            form: of a model.
+            apart: the factor of D in what is gained.
+
+        Returns:
+            The theorem, F for D.
+        """
+
+    def one(self, small: Theorem, modulus: Ratio | None = ZERO) -> MeanStep:
+        """Return the step of the mean model."""
+        return MeanStep(self.walk, eta, small, modulus)
+
+    def at_most(self, most: Fraction) -> Theorem:
+        """Return ``S eta <= most``, an assumption."""
+        return rules.assume(constant(most - S * eta))
+
+    def average_gap(self) -> Theorem:
+        r"""Return the mean gap at any rate.
+
+        At most :math:`\frac{\Delta^0}{2\eta n}+\frac\eta2G^2+\frac S{2n}F`.
+        """
+        one, share = self.one(FREE), 1 / (2 * eta * self.made)
+        whole = self.whole(one.bounded_descent(G2), distance, S * eta)
+        return combine((whole, share), (self.last - BEST, share))
+
+    def average_gap_divided(self) -> Theorem:
+        r"""Return the same with the noise of the mean, for :math:`S\eta\le\frac14`.
+
+        At most :math:`\frac{\Delta^0}{\eta n}+\eta\sum_na_n^2\sigma_n^2
+        +\frac{3S}{2n}F`.
+        """
+        one = self.one(self.at_most(Fraction(1, 4)))
+        apart, share = Fraction(3, 2) * S * eta, 1 / (eta * self.made)
+        less = sign(eta - 4 * S * eta**2, (one.small, 4 * eta))
+        fewer = sign(apart - S * eta * (1 + 2 * S * eta), (one.small, 2 * S * eta))
+        gained = combine(
+            one.toward_best(1, ZERO),
+            (derived.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
+            (self.positive(), rules.number_of(fewer.form)),
+            signs=[less, fewer],
+        )
+        whole = self.whole(gained, distance, apart)
+        return combine((whole, share), (self.last - BEST, share))
+
+    def average_gradient(self) -> Theorem:
+        r"""Return the mean squared gradient, for :math:`S\eta\le1`.
+
+        At most :math:`\frac{2(f^0-f^*)}{\eta n}+S\eta\sum_na_n^2\sigma_n^2
+        +\frac{S^2}nF`.
+        """
+        one, share = self.one(self.at_most(Fraction(1)), None), 2 / (eta * self.made)
+        whole = self.whole(one.value_descent(0), gap, S**2 * eta / 2)
+        return combine((whole, share), (derived.lowest(k.MEAN, self.last), share))
+
+    def positive(self) -> Theorem:
+        """Return ``D >= 0``."""
+        return over(combine((self.walk.apart(J), 1)))

@@ -16,6 +16,7 @@ from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as visits
 from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
+from sfl_theory.proofs.drawn_visits import drift_by_steps
 from sfl_theory.proofs.local_steps import N, S, both_parts, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, inverse_q, of, sign, steps, sum_over
 from sfl_theory.proofs.partial_visits import RUN, B, W, eta, g, gp, kappa, r, share, tau
@@ -47,7 +48,7 @@ def drift() -> Theorem:
     spare = c * (1 - 2 * S**2 * size) - 1
     positive = r.summed(combine((visits.away, 1)), tau, share())
     return combine(
-        (visits.drift(), c),
+        (drift_by_steps(visits.DRAWN), c),
         (local.local_gradients(r, tau, share(), 1), c * size),
         (local.own_size(r), 2 * c * size * tau),
         (positive, spare),

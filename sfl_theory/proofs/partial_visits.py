@@ -10,13 +10,12 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, in_order, noises, notation
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.drawn_visits import Drawn, drift_by_steps
 from sfl_theory.proofs.local_steps import (
     G2,
-    Round,
     S,
     eps2,
     i,
-    j,
     n,
     now,
     sigma2,
@@ -26,10 +25,8 @@ from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, su
 from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = count("tau"), count("T")
-RUN = notation.equal_paces(
-    k.Kind.V2_WEIGHTED, tau, notation.rates("eta"), k.Participants.UPDATES
-)
-r = Round(RUN)
+DRAWN = Drawn(weighted=True)
+RUN, r = DRAWN.run, DRAWN.round
 eta, g = r.eta, r.gradient
 kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
@@ -208,76 +205,6 @@ def deviation() -> Theorem:
     )
 
 
-def client_drift() -> Theorem:
-    """Return the drift of the client blocks, at most ``eta^2 tau (tau - 1) Gamma_c``.
-
-    And noise: ``2 eta^2 sum_{j<i} ||xi_c||^2`` in each step.
-    """
-    return r.summed(
-        local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau), tau, share()
-    )
-
-
-def server_drift() -> Theorem:
-    """Return ``D_s <= 2 eta^2 W tau (W tau Gamma_s + sum w_m^2 sum_j ||xi_s||^2)``."""
-    return r.summed(Visited(r).way(), tau, share())
-
-
-def drift() -> Theorem:
-    """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
-    few, e2 = at_most_kappa(), eta**2
-    fewer = combine((few, kappa + W), target=k.constant(kappa**2 - W**2))
-    var = derived.variance(RUN, sigma2(n), n, now, of(i))
-    early = derived.variance(RUN, sigma2(n), n, now, of(j))
-    gc, gs = (k.part(side, gp) for side in k.Side)
-    xc = k.part(k.Side.CLIENT, xi)
-    earlier = [
-        sum_over(one, steps(of(i)), j)
-        for one in (
-            early,
-            local.both_parts(r.noise(of(j))),
-            combine((k.part(k.Side.SERVER, r.noise(of(j))), 1)),
-        )
-    ]
-    noisy = share() ** 2
-    drawn_a = k.constant(mean(n, share() * sigma2(n)))
-    drawn_q = k.constant(mean(n, noisy * sigma2(n)))
-    few_noise = combine((few, mean(n, noisy * sigma2(n))))
-    per_client = sum_over(combine(target=k.constant(sigma2(n))), k.CLIENTS, n, share())
-    uses: list[tuple[Theorem, Number]] = [
-        (r.summed(local.both_parts(away), tau, share()), -1),
-        (client_drift(), 1),
-        (server_drift(), 1),
-        # gradients
-        (r.summed(local.both_parts(gp), tau, share()), 2 * kappa**2 * e2 * tau**2),
-        (
-            r.summed(combine((gc, 1)), tau, share()),
-            2 * kappa**2 * e2 * tau**2 - e2 * tau * (tau - 1),
-        ),
-        (
-            r.summed(combine((gs, 1)), tau, share()),
-            2 * e2 * tau**2 * (kappa**2 - W**2),
-        ),
-        # noise of the client blocks, then of the server's
-        *((r.summed(one, tau, share()), 2 * e2) for one in earlier),
-        (per_client, e2 * tau),
-        (derived.expect(RUN, now, drawn_a), -e2 * tau**2),
-        *(
-            (r.summed(one, tau, noisy), 2 * e2 * tau * W)
-            for one in (local.both_parts(xi), combine((xc, 1)), var)
-        ),
-        (few_noise, 2 * e2 * tau**2),
-        (derived.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
-    ]
-    Gamma = drawn_sum(k.norm2(gp))
-    bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)
-    return combine(
-        *uses,
-        target=bound * (e2 * tau**2) - drawn_sum(k.norm2(away)),
-        signs=[fewer, few],
-    )
-
-
 def cost() -> Ratio:
     """Return what noise and draws of one round may cost."""
     second = tau * sigma_q + 2 * rho * tau**2 * eps2
@@ -297,7 +224,7 @@ def one_round() -> Theorem:
     V = Delta - B
     uses: list[tuple[Theorem, Number]] = [
         (local.whole_descent(r), 1),
-        (drift(), lam),
+        (drift_by_steps(DRAWN), lam),
         (local.local_gradients(r, tau, share(), c), lam_g),
         (local.own_size(r), lam_f),
         (spread_of_gradients(), lam_l),
