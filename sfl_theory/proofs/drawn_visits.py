@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
@@ -250,7 +250,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
             d.all(derived.unbiased(d.run, n, now, of(i), A), share),
             -2 * (1 + c) * eta**2,
         ),
-        (noises.independent(d.run, n, i, share, now, tau, side), (1 + c) * eta**2),
+        (derived.independent(d.run, n, i, share, now, tau, side), (1 + c) * eta**2),
         (clients, (1 + 1 / c) * eta**2),
         (sum_over(inside, k.CLIENTS, n, share), (1 + 1 / c) * eta**2 * V),
         (positive, (1 + 1 / c) * eta**2 * tau * (d.most - V)),

@@ -11,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
@@ -257,7 +257,7 @@ def block_drift(
     size = size_of_sum(steps(made), j, gp, made, long)
     later = k.summed(steps(long), j, k.norm2(gp))
     rest = combine() if not rests else _positive_sum(gp, long)
-    noisy = noises.martingale(r.run, n, now, made, side)
+    noisy = derived.martingale(r.run, n, now, made, side)
     uses: list[tuple[Theorem, Number]] = [
         (moved(r, side, step, made, rests), -1),
         (young(A, B, 1), r.eta**2),
@@ -386,7 +386,7 @@ def no_noise(r: Round) -> Theorem:
 def whole_noise(r: Round) -> Theorem:
     """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
     tau = r.steps(k.Side.CLIENT)
-    apart = noises.independent(r.run, n, i, k.weight(n), now, tau, None)
+    apart = derived.independent(r.run, n, i, k.weight(n), now, tau, None)
     bound = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(apart, r.summed(bound, tau, k.weight(n) ** 2))
 

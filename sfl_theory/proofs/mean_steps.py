@@ -18,7 +18,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Exact, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, weight
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import foundations as found
 from sfl_theory.proofs.minibatch_stepwise import (
     BEST,
@@ -91,7 +91,7 @@ class MeanStep:
         run, (round_, step) = self.walk.run, self.walk.at
         each = derived.variance(run, sigma2, n, round_, step)
         return combine(
-            (noises.of_steps(run, n, round_, step, step), -1),
+            (derived.of_steps(run, n, round_, step, step), -1),
             sum_over(each, CLIENTS, n, weight(n) ** 2),
         )
 
@@ -253,7 +253,7 @@ class MeanStep:
 
 # At a constant rate: means over all steps ---------------------------------------------
 
-eta, G2 = notation.positive("eta"), notation.nonnegative("G2")
+RATE, G2 = notation.positive("eta"), notation.nonnegative("G2")
 FREE = rules.square(ZERO)
 """That says nothing of the rate."""
 
@@ -264,17 +264,22 @@ def distance(at: Vec) -> k.Lin:
 
 
 class Averaged(ABC):
-    """The steps of a run at the rate eta, n of them; F is what they are apart in all.
+    """The steps of a run at the rate eta, n of them; F is what they are apart in all."""
 
-    Attributes:
-        walk: the steps.
-        made: n.
-        last: the model after them.
-    """
+    @property
+    @abstractmethod
+    def walk(self) -> Walk:
+        """The steps."""
 
-    walk: Walk
-    made: Ratio
-    last: Vec
+    @property
+    @abstractmethod
+    def made(self) -> Ratio:
+        """The number n of steps."""
+
+    @property
+    @abstractmethod
+    def last(self) -> Vec:
+        """The model after them."""
 
     @abstractmethod
     def whole(
@@ -293,19 +298,19 @@ class Averaged(ABC):
 
     def one(self, small: Theorem, modulus: Ratio | None = ZERO) -> MeanStep:
         """Return the step of the mean model."""
-        return MeanStep(self.walk, eta, small, modulus)
+        return MeanStep(self.walk, RATE, small, modulus)
 
     def at_most(self, most: Fraction) -> Theorem:
         """Return ``S eta <= most``, an assumption."""
-        return rules.assume(constant(most - S * eta))
+        return rules.assume(constant(most - S * RATE))
 
     def average_gap(self) -> Theorem:
         r"""Return the mean gap at any rate.
 
         At most :math:`\frac{\Delta^0}{2\eta n}+\frac\eta2G^2+\frac S{2n}F`.
         """
-        one, share = self.one(FREE), 1 / (2 * eta * self.made)
-        whole = self.whole(one.bounded_descent(G2), distance, S * eta)
+        one, share = self.one(FREE), 1 / (2 * RATE * self.made)
+        whole = self.whole(one.bounded_descent(G2), distance, S * RATE)
         return combine((whole, share), (self.last - BEST, share))
 
     def average_gap_divided(self) -> Theorem:
@@ -315,12 +320,12 @@ class Averaged(ABC):
         +\frac{3S}{2n}F`.
         """
         one = self.one(self.at_most(Fraction(1, 4)))
-        apart, share = Fraction(3, 2) * S * eta, 1 / (eta * self.made)
-        less = sign(eta - 4 * S * eta**2, (one.small, 4 * eta))
-        fewer = sign(apart - S * eta * (1 + 2 * S * eta), (one.small, 2 * S * eta))
+        apart, share = Fraction(3, 2) * S * RATE, 1 / (RATE * self.made)
+        less = sign(RATE - 4 * S * RATE**2, (one.small, 4 * RATE))
+        fewer = sign(apart - S * RATE * (1 + 2 * S * RATE), (one.small, 2 * S * RATE))
         gained = combine(
             one.toward_best(1, ZERO),
-            (derived.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
+            (derived.lowest(k.MEAN, one.middle), RATE - 4 * S * RATE**2),
             (self.positive(), rules.number_of(fewer.form)),
             signs=[less, fewer],
         )
@@ -333,8 +338,8 @@ class Averaged(ABC):
         At most :math:`\frac{2(f^0-f^*)}{\eta n}+S\eta\sum_na_n^2\sigma_n^2
         +\frac{S^2}nF`.
         """
-        one, share = self.one(self.at_most(Fraction(1)), None), 2 / (eta * self.made)
-        whole = self.whole(one.value_descent(0), gap, S**2 * eta / 2)
+        one, share = self.one(self.at_most(Fraction(1)), None), 2 / (RATE * self.made)
+        whole = self.whole(one.value_descent(0), gap, S**2 * RATE / 2)
         return combine((whole, share), (derived.lowest(k.MEAN, self.last), share))
 
     def positive(self) -> Theorem:

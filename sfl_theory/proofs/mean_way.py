@@ -17,7 +17,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, halfway, in_order, notation
+from sfl_theory.proofs import derived, halfway, notation, visited
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.foundations import smooth_mean
@@ -269,7 +269,7 @@ def descent(noisy: bool = True) -> Theorem:
     added = added + C * alpha**2 / tau * (1 + 1 / small) * halfway.spread(noisy)
     plain = combine(
         (strong.with_smoothness(local.whole_deviation(R)), 1),
-        (in_order.bounded_drift(R), tau * S**2),
+        (visited.bounded_drift(R), tau * S**2),
     )
     return combine(
         (smooth_mean(S, R.x, R.next), 1),

@@ -8,7 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, foundations, noises, notation
+from sfl_theory.proofs import derived, foundations, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import Above
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
@@ -150,7 +150,7 @@ def rate() -> Theorem:
 
 def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
     """Return ``||sum_n a_n sum_{i<1} xi||^2 <= sum_n a_n^2 sigma_n^2``, of one side."""
-    apart = noises.independent(r.run, n, i, k.weight(n), now, ONE, side)
+    apart = derived.independent(r.run, n, i, k.weight(n), now, ONE, side)
     bound = derived.variance(r.run, sigma2(n), n, now, of(i))
     if side is not None:
         xi = r.noise(of(i))

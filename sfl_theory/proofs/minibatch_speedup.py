@@ -26,7 +26,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, part, weight
-from sfl_theory.proofs import derived, noises
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.counted_steps import counted, distance_ends, value_ends
 from sfl_theory.proofs.foundations import cocoercive, monotone
@@ -124,7 +124,7 @@ def drift(kind: k.Kind) -> Theorem:
         (st.over(derived.unbiased(run, n, now, J, own(seen))), 2 * r * h),
         (st.of_mean(seen, zbar), 2 * r * h),
         (st.of_mean(xi, zbar), -2 * r * h**2),
-        (noises.of_steps(run, n, now, J, J, side), r * h**2),
+        (derived.of_steps(run, n, now, J, J, side), r * h**2),
         (
             sum_over(each, CLIENTS, n, weights, [rules.weight_below_one(n)]),
             r * h**2,

@@ -22,12 +22,12 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import moves as moving
+from sfl_theory.proofs import moves as quiet
 from sfl_theory.proofs import near_rounds as near
-from sfl_theory.proofs import quiet_gap as quiet
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import G2, i, n, now, young
+from sfl_theory.proofs.moves import BEST, before, d, drift, m, turn
 from sfl_theory.proofs.notation import combine, of
-from sfl_theory.proofs.quiet_gap import BEST, before, d, drift, m, turn
 from sfl_theory.proofs.strongly_convex import mu, tau
 from sfl_theory.proofs.successive_rounds import R, eta, variable
 

@@ -21,7 +21,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, in_order, notation, sharp_rounds, weighted_rounds
+from sfl_theory.proofs import derived, notation, sharp_rounds, visited, weighted_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as visits
 from sfl_theory.proofs.foundations import convex_mean, growth
@@ -156,7 +156,7 @@ def drift(a: Noisy) -> Theorem:
     if a.drawn_visits:
         return weighted_rounds.drift(a.weighted)
     if a.kind.visits:
-        return in_order.bounded_drift(a.round)
+        return visited.bounded_drift(a.round)
     return a.round.summed(own_drift(a.weighted), tau, k.weight(n))
 
 

@@ -11,9 +11,9 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import convex_mean, smooth_mean, value_gap
-from sfl_theory.proofs.in_order import bounded_drift as visited_drift
 from sfl_theory.proofs.local_steps import G2, Round, i, n, now, own_mean, sigma2, t
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, sign, sum_over
+from sfl_theory.proofs.visited import bounded_drift as visited_drift
 
 S_VARIABLE = k.Var("S", Sort.POSITIVE)
 mu, excess, tau = (

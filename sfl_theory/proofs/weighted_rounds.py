@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, in_order, notation, partial_visits
+from sfl_theory.proofs import derived, notation, partial_visits, visited
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import excess
 from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, n, now
@@ -167,11 +167,11 @@ def drift(a: Weighted) -> Theorem:
     """
     r = a.round
     if a.kind.visits and not a.partial:
-        return in_order.bounded_drift(r)
+        return visited.bounded_drift(r)
     if a.kind.visits:
         W, size = mean(n, a.share), eta**2 * tau**3 / 2 * G2
         return combine(
-            in_order.drawn_drift(r),
+            visited.drawn_drift(r),
             (a.averaged(k.constant(W + W**3)), -size),
             target=k.constant(a.cd * 2 * size) - r.drift(tau, a.share),
         )

@@ -27,7 +27,6 @@ SECTIONS = (
     "tuned_rates",
     "root_noise",
     "without_noise",
-    "by_distance",
     "last_model_drawn",
     "one_counter",
     "conditions",

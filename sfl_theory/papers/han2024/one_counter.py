@@ -35,7 +35,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
-from sfl_theory.proofs import constant_steps, counted_steps, one_clock
+from sfl_theory.proofs import counted_steps, one_clock
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.mean_steps import Averaged
 from sfl_theory.proofs.notation import combine
@@ -260,7 +260,7 @@ def strongly_convex(which: str) -> Part:
 
 
 SUMMED: dict[k.Kind, Averaged] = {
-    k.Kind.V1: constant_steps.Rounds(),
+    k.Kind.V1: counted_steps.Rounds(),
     k.Kind.COUNTED: one_clock.Steps(),
 }
 """Who sums over all iterations."""

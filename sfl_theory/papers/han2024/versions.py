@@ -21,7 +21,6 @@ from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smo
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import (
     appendix_e,
-    by_distance,
     last_iterate,
     last_model_drawn,
     printed,
@@ -280,7 +279,7 @@ def silent(last: Bound) -> dict[str, Stated]:
 
 def visited(last: Bound) -> dict[str, Stated]:
     """Return the bounds of SFL-V2 by distances, where everyone takes part."""
-    noisy, quiet = by_distance.NOISY_LINE, by_distance.LINE
+    noisy, quiet = without_noise.NOISY_LINE, without_noise.ANY_ORDER_LINE
     own = everyone(last)
     own = replace(own, conditions=(*own.conditions, con.Steeper()))
     silent_ = replace(own, conditions=(*own.conditions, con.NoNoise()))
