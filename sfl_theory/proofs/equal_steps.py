@@ -348,11 +348,6 @@ def small() -> Theorem:
     return combine((rules.assume(k.constant(1 / (16 * S * tau) - eta)), 16 * S * tau))
 
 
-def fall() -> k.Lin:
-    """Return ``f(x) - f(x')``."""
-    return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-
-
 @cache
 def one_round() -> Theorem:
     """Return (26): ``f' - f <= -eta tau/4 ||grad f||^2 + 2 K S eta^2 tau^2 ...``.
@@ -367,7 +362,7 @@ def one_round() -> Theorem:
 def eq_27() -> Theorem:
     """Return (27): four times (26), divided by tau, its last term doubled."""
     more = 16 * S * eta**2 * tau * (sigma_w + kappa * eps2)
-    target = fall() * (4 / tau) + k.constant(more) - k.norm2(gf) * eta
+    target = r.fall * (4 / tau) + k.constant(more) - k.norm2(gf) * eta
     return combine((one_round(), 4 / tau), target=target)
 
 
@@ -400,7 +395,7 @@ def sharper() -> Theorem:
     one = combine(
         (rules.cut(sharp_rounds.one_round(a), small()), factor),
         (gf, eta * (two * (1 - a.lost) / 2 - 1)),
-        target=fall() * factor + k.constant(bound) - k.norm2(gf) * eta,
+        target=r.fall * factor + k.constant(bound) - k.norm2(gf) * eta,
     )
     return averaged(one, factor)
 

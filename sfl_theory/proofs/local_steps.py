@@ -54,6 +54,11 @@ class Round:
         return k.iterate(self.run, now + 1)
 
     @property
+    def fall(self) -> k.Lin:
+        """``f(x) - f(x')``."""
+        return k.value_of(k.MEAN, self.x) - k.value_of(k.MEAN, self.next)
+
+    @property
     def gradient(self) -> k.Vec:
         """``grad f(x)``."""
         return k.gradient(k.MEAN, self.x)
@@ -147,7 +152,7 @@ def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
     ]
-    target = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = r.fall
     for side, G in moves.items():
         uses += [
             (rules.update(r.run, side, now, g), -1),
@@ -353,7 +358,7 @@ def whole_descent(r: Round) -> Theorem:
     """Return ``f(x') <= f(x) - eta <grad f, G> + S eta^2/2 ||G||^2``."""
     step, g, eta = r.next - r.x, r.gradient, r.eta
     G = whole_mean(r, stochastic(r.run, n, now, of(i)))
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    fall = r.fall
     return combine(
         smooth_mean(S, r.x, r.next),
         (whole_update(r, g), -1),

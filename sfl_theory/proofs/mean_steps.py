@@ -264,7 +264,7 @@ def distance(at: Vec) -> k.Lin:
 
 
 class Averaged(ABC):
-    """The steps of a run at the rate eta, n of them; F is what they are apart in all."""
+    """The n steps of a run at the rate eta; F is what they are apart in all."""
 
     @property
     @abstractmethod

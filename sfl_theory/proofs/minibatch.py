@@ -12,6 +12,7 @@ from sfl_theory.proofs import derived, foundations, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import Above
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
+from sfl_theory.proofs.minibatch_stepwise import over
 from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
 
 mu, R2, gamma = notation.positive("mu"), nonnegative("R2"), 7 + nonnegative("g")
@@ -168,11 +169,6 @@ ETA_SMALL = rules.assume(k.constant(1 / (4 * S) - ETA))
 def at_rate(theorem: Theorem, rate: Ratio) -> Theorem:
     """Return a theorem on any rate for one of a step."""
     return rules.instantiate(theorem, ((RATE, rate),), ())
-
-
-def over(theorem: Theorem) -> Theorem:
-    """Return the mean over clients."""
-    return sum_over(theorem, k.CLIENTS, n, k.weight(n))
 
 
 def self_bounding(

@@ -20,7 +20,16 @@ from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.local_steps import S, m, n, now, t
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
 from sfl_theory.proofs.minibatch_stepwise import Walk, of_all, over
-from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    nat,
+    of,
+    sign,
+    steps,
+    sum_over,
+    variable,
+)
 
 K, delta2, any_gamma = (
     count("K"),
@@ -158,18 +167,6 @@ def descent() -> Theorem:
 def from_7(theorem: Theorem) -> Theorem:
     """Return the theorem for ``gamma = 7 + g``."""
     return rules.instantiate(theorem, ((variable(any_gamma), gamma),), ())
-
-
-def variable(number: Ratio) -> k.Var:
-    """Return the parameter that a number is.
-
-    Raises:
-        TypeError: it is none.
-    """
-    (one,) = number.free
-    if not isinstance(one, k.Var):
-        raise TypeError(f"{number} is no parameter")
-    return one
 
 
 # How far the local models of MiniBatch-SFL drift apart in a round, any gamma > 0 -----

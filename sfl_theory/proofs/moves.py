@@ -19,7 +19,15 @@ from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import successive_rounds as successive
 from sfl_theory.proofs.local_steps import G2, i, j, n, now, t, young
-from sfl_theory.proofs.notation import combine, of, sign, steps, sum_over
+from sfl_theory.proofs.notation import (
+    at_least,
+    combine,
+    of,
+    sign,
+    steps,
+    sum_over,
+    variable,
+)
 from sfl_theory.proofs.strongly_convex import S, gamma, mu, tau
 from sfl_theory.proofs.successive_rounds import (
     RUN,
@@ -29,7 +37,6 @@ from sfl_theory.proofs.successive_rounds import (
     W,
     after,
     apart,
-    at_least,
     cleared,
     eta,
     g,
@@ -38,7 +45,6 @@ from sfl_theory.proofs.successive_rounds import (
     next_eta,
     p,
     reached,
-    variable,
     walked,
     x,
 )

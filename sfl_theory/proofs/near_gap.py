@@ -27,9 +27,9 @@ from sfl_theory.proofs import near_rounds as near
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import G2, i, n, now, young
 from sfl_theory.proofs.moves import BEST, before, d, drift, m, turn
-from sfl_theory.proofs.notation import combine, of
+from sfl_theory.proofs.notation import combine, of, variable
 from sfl_theory.proofs.strongly_convex import mu, tau
-from sfl_theory.proofs.successive_rounds import R, eta, variable
+from sfl_theory.proofs.successive_rounds import R, eta
 
 z, rho = notation.positive("z"), notation.positive("rho")
 EXCESS = mu / 4 * (2 * z + z**2)

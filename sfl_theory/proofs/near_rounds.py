@@ -23,7 +23,14 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import moves as moving
 from sfl_theory.proofs.local_steps import G2, n, now, t, young
-from sfl_theory.proofs.notation import combine, sign, steps, sum_over
+from sfl_theory.proofs.notation import (
+    at_least,
+    combine,
+    sign,
+    steps,
+    sum_over,
+    variable,
+)
 from sfl_theory.proofs.strongly_convex import S, gamma, mu, tau
 from sfl_theory.proofs.successive_rounds import (
     STEP,
@@ -31,7 +38,6 @@ from sfl_theory.proofs.successive_rounds import (
     Q,
     after,
     apart,
-    at_least,
     eta,
     first,
     next_eta,
@@ -43,7 +49,6 @@ from sfl_theory.proofs.successive_rounds import (
     silent,
     unmoved,
     v,
-    variable,
     x,
     y,
 )

@@ -180,9 +180,8 @@ def room(p: TwoPaces, times: Number) -> k.Lin:
     That is what one round may cost: ``eta tau_min/4 ||grad f||^2`` stays below it.
     """
     r = p.round
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     noise = times * S * (p.low**2 + p.high**2) * r.eta**2
-    return fall + k.constant(noise * (p.sigma_w + p.kappa * eps2))
+    return r.fall + k.constant(noise * (p.sigma_w + p.kappa * eps2))
 
 
 def one_round(p: TwoPaces, times: Number = 2) -> Theorem:

@@ -274,8 +274,7 @@ def one_round() -> Theorem:
             (small, eta * tau * (Fraction(25, 128) + Fraction(5, 16) * u)),
         ),
     ]
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(cost()) - k.norm2(g) * (eta * tau / 4)
+    target = r.fall + k.constant(cost()) - k.norm2(g) * (eta * tau / 4)
     return combine(*uses, *squares, target=target, signs=signs)
 
 
@@ -290,8 +289,7 @@ def quadratic() -> Theorem:
     own = (7 * sigma_q + sigma_a) / 8
     own = own + tau * eps2 * Fraction(5, 16) * (4 * rho + kappa)
     small = rules.assume(k.constant(1 - 8 * u))
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
+    target = r.fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
     uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
     return local.over_rounds(combine(*uses, target=target), r, T, 4 / (T * tau))
 

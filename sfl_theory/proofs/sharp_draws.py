@@ -36,7 +36,7 @@ from sfl_theory.proofs.local_steps import (
 )
 from sfl_theory.proofs.notation import combine, mean, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
-from sfl_theory.proofs.sharp_rounds import LIMIT, Sharp, cost, fall
+from sfl_theory.proofs.sharp_rounds import LIMIT, Sharp, cost
 from sfl_theory.proofs.weighted_rounds import (
     T,
     Weighted,
@@ -126,7 +126,7 @@ def one_round(a: Sharp) -> Theorem:
         (g * tau + B, m_left),
         (B, half * WIDE),
         (g, g_left),
-        target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
+        target=r.fall + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
         signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
     )
 

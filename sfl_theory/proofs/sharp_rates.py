@@ -9,10 +9,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Lin, Rate, Split, Var, constant, iterate
-from sfl_theory.proofs import derived, sharp_draws, sharp_rounds
+from sfl_theory.kernel.terms import Lin, Rate, Split, Var, constant
+from sfl_theory.proofs import sharp_draws, sharp_rounds
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs.local_steps import Round, nearer, now, over_rounds, t
+from sfl_theory.proofs.local_steps import Round, nearer, now, over_rounds
 from sfl_theory.proofs.notation import combine, of_round
 from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp
 from sfl_theory.proofs.strongly_convex import mu
@@ -141,25 +141,17 @@ class Decay:
         ]
         return combine(*uses, target=right - self.gap(now + 1))
 
-    def bound(self, at: Ratio) -> Lin:
-        """Return ``(gamma u)^decay phi_0 + A u/(p - 1) + B u^2/(p - 2)``."""
-        u = 1 / (self.gamma + at)
-        left = self.A * u / (self.power - 1) + self.B * u**2 / (self.power - 2)
-        return self.gap(ratio(0)) * (self.gamma * u) ** self.decay + constant(left)
-
     def rate(self) -> Theorem:
-        """Return that the gap is at most `bound` after every round, by induction."""
-        zero, u = ratio(0), 1 / (self.gamma + now)
-        lowest = derived.lowest(MEAN, iterate(self.run, 0))
-        claim, keep = self.bound(now) - self.gap(now), 1 - self.power * u
-        spare = (self.gamma / (self.gamma + now + 1)) ** self.decay
-        spare = spare - keep * (self.gamma * u) ** self.decay
-        uses = [(self.one_round(), ratio(1)), (rules.assume(claim), keep)]
-        step = combine(
-            *uses, (lowest, spare), target=self.bound(now + 1) - self.gap(now + 1)
+        """Return what is left after every round, by induction."""
+        always = strong.by_recursion(
+            Round(self.run),
+            self.one_round(),
+            self.A,
+            self.B,
+            self.power,
+            self.gamma,
+            self.decay,
         )
-        base = combine(target=self.bound(zero) - self.gap(zero))
-        always = rules.induct(base, step, t, claim)
         if not self.a.partial:
             return always
         here = rules.instantiate(always, ((BEYOND, self.a.wide - 1),), ())

@@ -99,8 +99,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     uses += heavier(d, k.Side.CLIENT, of_C, of_A, of_Z)
     spare = sum_over(combine((k.part(k.Side.CLIENT, apart), 1)), k.CLIENTS, n, d.w)
     uses.append((spare, in_drift * (of_s - of_c)))
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(cost(d)) - k.norm2(g) * (eta * tau / 4)
+    target = r.fall + k.constant(cost(d)) - k.norm2(g) * (eta * tau / 4)
     return combine(*uses, *squares, target=target, signs=signs)
 
 
@@ -143,8 +142,7 @@ def printed_round(who: k.Participants) -> Theorem:
     d = Drawn(who)
     eta, a, g = d.round.eta, k.weight(n), d.round.gradient
     spread = mean(n, (a**2 + 1) * d.inverse * (sigma2(n) + eps2))
-    fall = k.value_of(k.MEAN, d.round.x) - k.value_of(k.MEAN, d.round.next)
-    target = fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
+    target = d.round.fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
     target = target - k.norm2(g) * (eta * tau / 4)
     return combine(one_round(d, printed_rate(d)), target=target)
 

@@ -193,8 +193,7 @@ def descent(a: Weighted) -> Theorem:
     r, alpha = a.round, eta * tau
     g = r.gradient
     noise = S / 2 * a.c1 * alpha**2 * G2 + S**2 / 2 * a.cd * alpha**3 * G2
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
+    target = r.fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
     uses: list[tuple[Theorem, Number]] = [
         (local.whole_descent(r), 1),
         (second_moment(a), S * eta**2 / 2),
