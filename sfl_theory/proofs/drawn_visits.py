@@ -2,7 +2,8 @@
 
 Any order of the visits. Local points depend on who takes part, so what is said of a
 round is said given the draws; only what is known before the round is averaged over
-them. Where the gradient of f occurs, weights are equal.
+them. Where the gradient of f occurs, weights are equal. Where everyone takes part, as
+in App. E.3 of han2024, the drift is that of all clients together.
 """
 
 from __future__ import annotations
@@ -15,10 +16,20 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, notation
+from sfl_theory.proofs import block_steps, derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
-from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
+from sfl_theory.proofs.block_steps import factor, moved, own_gradient, total
+from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2, young
+from sfl_theory.proofs.notation import (
+    at_least,
+    combine,
+    inverse_q,
+    mean,
+    of,
+    sign,
+    steps,
+    sum_over,
+)
 from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = notation.count("tau"), notation.count("T")
@@ -385,3 +396,104 @@ def drift(d: Drawn) -> Theorem:
     noise = k.constant(2 * d.most * sigma_q + sigma_w) * (eta2 * tau**2)
     right = right + noise + d.over(k.norm2(far), share) * (5 * of_s)
     return combine(*uses, target=right - d.D)
+
+
+# As App. E.3 of han2024 goes: everyone takes part -------------------------------------
+
+ALL = Drawn(k.Participants.EVERYONE)
+ROUND_T, sigmas = ALL.round, mean(n, sigma2(n))
+
+
+@cache
+def drift_closed() -> Theorem:
+    """Return ``D <= 8 eta^2 N^2 tau^3 sum ||gx||^2 + 6 eta^2 N tau^2 sum sigma_n^2``.
+
+    For ``8 (S eta N tau)^2 <= 1``.
+    """
+    r = ROUND_T
+    gx, gp = r.own_gradient(), r.local_gradient(of(i))
+    small = at_least(1 - 8 * (S * r.eta * N * tau) ** 2)
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    one = combine(young(gx, gp - gx, 1), (near, 2))
+    theta = 2 * r.eta**2 * N**2 * tau**2
+    spare = 1 - 4 * theta * S**2
+    positive = ALL.all(combine((r.away(of(i)), 1)))
+    own = k.summed(k.CLIENTS, n, k.norm2(gx))
+    return combine(
+        (drift_by_steps(ALL), 2),
+        (ALL.all(one), 2 * theta),
+        (positive, spare),
+        target=own * (4 * theta * tau)
+        + k.constant(6 * r.eta**2 * N * tau**2 * sigmas)
+        - ALL.D,
+        signs=[sign(spare, (small, 1))],
+    )
+
+
+@cache
+def drift_by_mean() -> Theorem:
+    """Return ``D <= 16 N^2 tau^3 eta^2 sum_n (sigma_n^2 + eps2 + ||grad f||^2)``."""
+    r = ROUND_T
+    own, most = sum_over(own_gradient(r), k.CLIENTS, n), 16 * N**2 * tau**3 * r.eta**2
+    bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
+    return combine(drift_closed(), (own, most / 2), target=bound * most - ALL.D)
+
+
+def first_order_printed() -> Theorem:
+    """Return (115) with the whole vector's move, for equal weights."""
+    more = ALL.all(combine((ROUND_T.away(of(i)), 1)), N - 1)
+    one = first_order_by_drift(ALL, k.Side.SERVER)
+    return combine(one, (more, ROUND_T.eta * S**2 / 2))
+
+
+def first_order_closed(side: k.Side) -> Theorem:
+    """Return N times (117), for either side; on the server for equal weights."""
+    one = first_order_by_drift(ALL, side)
+    return combine(one, (drift_by_mean(), ROUND_T.eta * S**2 / 2))
+
+
+def change() -> Theorem:
+    """Return (119) summed over clients, with N^2, the whole gradient and 3 tau sigma^2.
+
+    For ``8 (S eta N tau)^2 <= 1``.
+    """
+    r, gx = ROUND_T, ROUND_T.own_gradient()
+    far = r.local_gradient(of(i)) + r.noise(of(i)) - block_steps.first(r)
+    one = sum_over(block_steps.change_of_gradient(r, k.Side.SERVER), k.CLIENTS, n)
+    most = 16 * N**2 * tau**3 * r.eta**2 * S**2
+    right = k.summed(k.CLIENTS, n, k.norm2(gx)) * most
+    right = right + k.constant((most + 3 * tau) * sigmas)
+    left = k.summed(
+        k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(k.part(k.Side.SERVER, far)))
+    )
+    return combine(one, (drift_closed(), 2 * S**2), target=right - left)
+
+
+def second_order_closed(side: k.Side) -> Theorem:
+    """Return 5/2 times (120) or (122); the late term has N^2, the whole gradient."""
+    r, g, w = ROUND_T, ROUND_T.gradient, factor(ROUND_T, side)
+    half, c = S * r.eta**2 / 2, Fraction(2, 3)
+    M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
+    gradients = sum_over(block_steps.block_gradients(r, side), k.CLIENTS, n, N * w**2)
+    below = combine((rules.weight_below_one(n), 1 + k.weight(n)))
+    positive = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
+    more = sum_over(positive, k.CLIENTS, n, 1 - w**2, [below])
+    own = sum_over(own_gradient(r), k.CLIENTS, n)
+    share = half * (1 + c) * tau * 3 * N * S**2
+    noise = k.constant(2 * eps2 + sigma2(n))
+    bracket = (k.norm2(k.part(side, g)) * 2 + noise) * (tau * w**2)
+    bracket = bracket + (k.norm2(g) * 2 + noise) * (
+        16 * N**2 * tau**3 * (S * r.eta) ** 2
+    )
+    target = k.summed(k.CLIENTS, n, bracket) * (N * half * tau * Fraction(5, 2))
+    return combine(
+        (moved(r, side), -S / 2),
+        (young(M, Z, c), half),
+        (block_steps.block_noise(r, side), half * (1 + 1 / c)),
+        (block_steps.total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
+        (gradients, half * (1 + c) * tau),
+        (more, share),
+        (drift_closed(), share),
+        (own, share * 8 * r.eta**2 * N**2 * tau**3),
+        target=target - k.norm2(k.part(side, r.next - r.x)) * (S / 2),
+    )

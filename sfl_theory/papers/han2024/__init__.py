@@ -27,7 +27,7 @@ SECTIONS = (
     "tuned_rates",
     "root_noise",
     "without_noise",
-    "last_model_drawn",
+    "strongly_convex_repairs",
     "one_counter",
     "conditions",
     "constant_rates",

@@ -22,7 +22,6 @@ from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import (
     appendix_e,
     last_iterate,
-    last_model_drawn,
     printed,
     root_noise,
     theorems,
@@ -97,11 +96,8 @@ METRICS = {
 }
 LARGEST, FOUR = 1 / (2 * S * tau), sp.Integer(4)
 LAST_MODEL: dict[str, strong.Named] = {
-    **{
-        number: {name: (line,) for name, line in lines.items()}
-        for number, lines in strong.LAST_MODEL.items()
-    },
-    "3.9": {"last_model": (last_model_drawn.LINE,)},
+    number: {name: (line,) for name, line in lines.items()}
+    for number, lines in strong.LAST_MODEL.items()
 }
 ANY_PERIODS = (strong.CLIENT_SHARPER, strong.SERVER_SHARPER)
 """Of a claim beside the paper's."""
