@@ -1,7 +1,8 @@
 r"""Without bounded gradients: SFL-V2's round with drawn clients, rates of T rounds.
 
-Server steps weighted by a_n, updates aggregated. Draws decide on the local points: the deviation from the gradients at x is split into its mean B given x, which turns
-the round, and the rest, which only adds to the squared move:
+Server steps weighted by a_n, updates aggregated. Draws decide on the local points: the
+deviation from the gradients at x is split into its mean B given x, which turns the
+round, and the rest, which only adds to the squared move:
 ``G = tau grad f + B + L + Z + (Delta - B)``, L what the draws make of the gradients at
 x, Z the noise; the first two are orthogonal to the others.
 """
