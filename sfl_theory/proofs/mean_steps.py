@@ -185,15 +185,15 @@ class MeanStep:
             signs=[sign(left, (self.small, 2 * (1 + young) * self.h))],
         )
 
-    def bounded_descent(self, G2: Ratio) -> Theorem:
-        """Return ``Delta' <= Delta - 2h gap + S h D + h^2 G^2``, convex functions."""
+    def bounded_descent(self, G2: Ratio, mu: Ratio = ZERO) -> Theorem:
+        """Return ``Delta' <= (1 - mu h) Delta - 2h gap + S h D + h^2 G^2``."""
         run, h, y = self.walk.run, self.h, self.middle - BEST
         g = rules.stochastic(run, n, *self.walk.at)
         each = derived.bounded_gradient(run, G2, n, *self.walk.at)
         return combine(
             self.square(),
             (self.fresh(y), 2 * h),
-            self._toward(ZERO),
+            self._toward(mu),
             (rules.jensen(CLIENTS, n, weight(n), g), h**2),
             (over(each), h**2),
         )
