@@ -385,6 +385,8 @@ def no_higher(
 
 
 # A constant rate: all steps of T rounds -----------------------------------------------
+# D is at most (j eta G)^2 before step j of a round, F at most
+# (K - 1)(2K - 1)/6 eta^2 G^2 n, n = KT.
 
 
 class Rounds(Averaged):

@@ -399,6 +399,7 @@ def drift(d: Drawn) -> Theorem:
 
 
 # As App. E.3 of han2024 goes: everyone takes part -------------------------------------
+# The server follows sum_n grad F_n, for equal weights N grad f; only that needs them.
 
 ALL = Drawn(k.Participants.EVERYONE)
 ROUND_T, sigmas = ALL.round, mean(n, sigma2(n))

@@ -248,6 +248,9 @@ def single_step(side: k.Side) -> Theorem:
 
 
 # Proposition 1 of dachille2024: a round by blocks, and summed -------------------------
+# The other block moves too and changes this block's gradient, so distances on the right
+# are of whole vectors. A round of both blocks is that of han2024 for equal numbers of
+# steps (`non_convex`), which does not use the paper's Lemma 2.
 
 T = count("T")
 own = N * k.weight(n) ** 2

@@ -209,6 +209,14 @@ def moves() -> Theorem:
 
 
 # The gap after a round, by the round's move and the drift -----------------------------
+# m = x - x' is alpha times the mean U of the gradients met, alpha = eta tau. With
+# d_i = x - p_i, Y and D the means of d_i and ||d_i||^2 over steps and clients,
+# smoothness and convexity at every point met give
+#
+#     f(x') - f* <= <U + mu Y, x - x*> - mu/2 ||x - x*||^2
+#                   - alpha (1 - S alpha/2) ||U||^2 - S alpha <U, Y> + (S - mu)/2 D,
+#
+# and Y = alpha (1 - 1/tau)/2 U up to how gradients change in the round.
 
 BEST = strong.BEST
 gp, gx, xi = R.local_gradient(of(i)), R.own_gradient(), R.noise(of(i))
@@ -236,7 +244,7 @@ def linear(each: k.Vec, u: k.Vec) -> Theorem:
 
 Y, turn = over(d), over((gp + xi) * ODD)
 drift = R.over(k.norm2(d), tau, k.weight(n))
-"""tau Y and tau D of the module's docstring, and ``Y - (1 - 1/tau)/2 m`` over eta."""
+"""tau Y and tau D, and ``Y - (1 - 1/tau)/2 m`` over eta."""
 
 
 def by_parts(u: k.Vec) -> Theorem:

@@ -295,6 +295,7 @@ def quadratic() -> Theorem:
 
 
 # Block by block, in the order of App. G.3 of han2024 ----------------------------------
+# Server steps have the weight a_n, but in `second_order`. kappa = sum a_n/q_n.
 
 PRINTED = local.Round(
     notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), k.Participants.UPDATES)

@@ -163,6 +163,9 @@ class Visited:
 
 
 # Drift under bounded gradients, from the order of the visits --------------------------
+# Before a visit others of weight W were made, and ||sum a_v g_v||^2 <= W sum a_v
+# ||g_v||^2. The visits come one after another, so sum_v a_v W_v <= tau^2/2, half of all
+# pairs: that bounds the server's way as sum_i i <= tau^2/2 does a client's.
 
 other, later = k.Client("l"), nat("l")
 """Of another visit before the same step."""

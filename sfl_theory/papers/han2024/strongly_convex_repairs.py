@@ -412,6 +412,8 @@ THEOREM_39 = repaired(
 REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38, "3.9": THEOREM_39}
 
 # Theorem 3.9: the last model where clients of SFL-V2 are drawn ------------------------
+# With server steps weighted by a_n and bounded gradients: what draws add to a round's
+# squared move is rho = sum_n a_n^2 (1/q_n - 1), as in (17); drift falls like 1/T^2.
 
 VISITS, VISITED = run(k.Kind.V2_WEIGHTED, TAU, TAU, UPDATES), Algorithm("3.9")
 

@@ -27,7 +27,7 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     S,
     after,
 )
-from sfl_theory.proofs import halfway_rates, moves, near_gap
+from sfl_theory.proofs import halfway_rates, moves, near_rounds
 from sfl_theory.written import Assumed, Number, Run
 
 
@@ -116,7 +116,7 @@ CLOSE_WORDS = (
 )
 CLOSE: Part = proved(
     NEAR,
-    lambda: after(near_gap.rate()),
+    lambda: after(near_rounds.rate()),
     CLOSE_WORDS,
     r"$\tau=\tilde\tau$, no noise; $z=\sqrt{4S/\mu-3}-1$, so $S>\mu$",
     model=meeting(NEAR, Fraction(0), tau=2, z=1),

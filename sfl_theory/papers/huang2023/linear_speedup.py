@@ -195,6 +195,9 @@ OF_BOTH = tuple(
 )
 
 # Where the server's gradients do not depend on the client's block ---------------------
+# The one case in which Proposition 1 may speak of the server's block alone: it is plain
+# SGD there, with the noise of a mean of N gradients, whatever the clients' data and
+# number of local steps are.
 
 SERVER = Side.SERVER
 v = w.nonnegative("v")
