@@ -24,7 +24,7 @@ from sfl_theory.proofs.block_steps import moved
 from sfl_theory.proofs.local_steps import G2, N, Round, S, i, n, now, own_mean, t
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.visited import Visited
-from sfl_theory.proofs.weighted_rounds import Weighted
+from sfl_theory.proofs.weighted_rounds import Weighted, client_sum
 
 tau = notation.count("tau")
 BEST = k.vec(k.Star(k.MEAN))
@@ -79,25 +79,9 @@ def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
     )
 
 
-def own_progress(r: Round, one: Theorem) -> Theorem:
-    """Return ``<G, x - x*> >= tau (f(x) - f*) ...`` from what one gradient earns."""
-    away, gp = r.x - BEST, r.local_gradient(of(i))
-    return combine(
-        r.summed(one, tau, k.weight(n)),
-        local.linear_both(r, gp, away, tau, k.weight(n)),
-        local.whole_centred(r, away),
-        (rules.mean_value(r.x), -tau),
-        (rules.mean_value(BEST), tau),
-    )
-
-
-def own_sum(r: Round) -> Theorem:
-    """Return ``||sum_i g||^2 <= tau^2 G2`` for client n."""
-    bound = derived.bounded_gradient(r.run, G2, n, now, of(i))
-    return combine(
-        rules.jensen(steps(tau), i, ratio(1), gradients(r)),
-        (sum_over(bound, steps(tau), i), tau),
-    )
+def of_run(r: Round) -> Weighted:
+    """Return the algorithm whose round it is."""
+    return Weighted(r.run.kind, r.run.drawn)
 
 
 def full_moment(r: Round) -> Theorem:
@@ -105,7 +89,7 @@ def full_moment(r: Round) -> Theorem:
     inside = k.summed(steps(tau), i, gradients(r))
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), inside),
-        sum_over(own_sum(r), k.CLIENTS, n, k.weight(n)),
+        sum_over(client_sum(of_run(r)), k.CLIENTS, n, k.weight(n)),
         target=k.constant(tau**2 * G2) - k.norm2(own_mean(r, gradients(r))),
     )
 
@@ -158,7 +142,7 @@ def one_round(kind: k.Kind, mu: Ratio, who: k.Participants = EVERYONE) -> Theore
     """
     r = Round(notation.equal_paces(kind, tau, ETA, who))
     G, run, size = local.whole_mean(r, gradients(r)), r.run, r.eta**2 * tau**2 * G2
-    a = Weighted(kind, run.drawn)
+    a = of_run(r)
     progress = weighted_rounds.earned(a, local_progress(r, mu, of(i)), mu / 4)
     drift = visited_drift() if run.drawn and kind.visits else weighted_rounds.drift(a)
     earned = progress, weighted_rounds.second_moment(a), drift
@@ -199,7 +183,14 @@ def full_round(mu: Ratio) -> Theorem:
     """Return the recursion of full participation in the drawn run, SFL-V1."""
     r = Round(notation.equal_paces(k.Kind.V1, tau, ETA, k.Participants.UPDATES))
     noise = r.eta**2 * tau**2 * G2 * (1 + Fraction(2, 3) * S * r.eta * tau)
-    progress = own_progress(r, local_progress(r, mu, of(i)))
+    away, gp = r.x - BEST, r.local_gradient(of(i))
+    progress = combine(
+        r.summed(local_progress(r, mu, of(i)), tau, k.weight(n)),
+        local.linear_both(r, gp, away, tau, k.weight(n)),
+        local.whole_centred(r, away),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(BEST), tau),
+    )
     earned = progress, full_moment(r), local.bounded_drift(r)
     G = own_mean(r, gradients(r))
     return fallen(r, full(r), G, partial(full_update, r), earned, mu, noise)
@@ -216,7 +207,7 @@ def averaged_move(r: Round, side: k.Side) -> Theorem:
     share = rules.share(r.run, n, now, side)
     total = k.summed(steps(tau), i, gradients(r))
     inside = k.part(side, total)
-    block = local.block_below(side, total, own_sum(r))
+    block = local.block_below(side, total, client_sum(of_run(r)))
     bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
     return combine(
         (moved(r, side), -1),
