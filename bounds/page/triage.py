@@ -73,6 +73,7 @@ def _row(entry: Entry, added: Sequence[Entry], factors: str) -> str:
         f"<code>{escape(claim.id)}</code></h4><p>{with_formulas(claim.title)}</p>"
         f'<p class="formula">{breakable(parts[0].says.tex) if parts else ""}</p>'
         + (more if len(parts) > 1 else "")
+        + (_where(parts[0]) if parts else "")
         + _steps(claim)
         + (_under(parts[0]) if parts else "")
     )
@@ -99,6 +100,12 @@ def _steps(claim: Claim) -> str:
     return f'<p class="given">step size {mathml(rule, display=False)}</p>'
 
 
+def _where(part: Part) -> str:
+    """Return what the letters stand for that a statement defines."""
+    symbols = ", ".join(f"${one}$" for one in part.says.definitions)
+    return f'<p class="given">where {with_formulas(symbols)}</p>' if symbols else ""
+
+
 def _under(part: Part) -> str:
     """Return the assumptions by the paper's names; by formula what has none."""
     names = dict.fromkeys(
@@ -114,7 +121,7 @@ def _instead(entry: Entry, added: Sequence[Entry], factors: str) -> str:
         change = with_formulas(repair.change)
         out += f"<p>{badge(entry.repair.status)} with {change}</p>"
         formula = breakable(repair.parts[0].says.tex)
-        out += f'<p class="formula">{formula}</p>'
+        out += f'<p class="formula">{formula}</p>{_where(repair.parts[0])}'
     elif entry.outcome.status == "proved":
         out += "<p>the printed statement</p>"
     for one in added:

@@ -16,11 +16,14 @@ from rendered import Balanced, asked, in_browser, laid_out, requests
 
 from bounds.audit import main
 from bounds.graph import Node, graph
+from bounds.mathml import mathml
 from bounds.page import LARGEST
+from bounds.page.drawn import Drawn
 from bounds.page.sheet import packed
-from bounds.page.triage import reached
-from sfl_theory.claims import Severity
-from sfl_theory.ledger import ledger
+from bounds.page.triage import reached, results
+from sfl_theory.claims import Claim, Severity
+from sfl_theory.ledger import Entry, Outcome, entered, ledger
+from sfl_theory.papers import PAPERS
 from sfl_theory.papers.dachille2024 import appendix_b
 
 WHOLE = pytest.param("", marks=pytest.mark.whole, id="all")  # replays the whole ledger
@@ -74,6 +77,31 @@ def test_every_claim_has_an_entry_and_every_link_a_target(
     assert sorted(entries) == sorted(claims)
     targets = {a[1:] for a in re.findall(r'\bhref="([^"]*)"', text)}
     assert targets <= set(anchors)
+
+
+def as_entered(claim: Claim) -> Entry:
+    """An entry with the status that it is entered for; the kernel is not asked."""
+    entry = Entry(claim)
+    vars(entry).update(outcome=Outcome(entered(claim).status, ()))
+    vars(entry).update(repair=Outcome("proved", ()) if claim.repair else None)
+    return entry
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_table_defines_the_letters_of_its_statements(paper: str) -> None:
+    """Beside what is printed and beside what is true instead, not only in entries."""
+    entries = [as_entered(claim) for claim in ledger().claims(paper)]
+    table = results(entries, dict.fromkeys((e.claim.id for e in entries), Drawn()))
+    rows = dict(re.findall(r'<tr .*?<a href="#([^"]*)"(.*?)</tr>', table))
+    assert rows
+    for name, row in rows.items():
+        claim = ledger().claim(name)
+        printed, _, instead = row.split("</td><td>")
+        sides = [(printed, claim.parts)]
+        sides += [(instead, claim.repair.parts)] if claim.repair else []
+        for side, parts in sides:
+            for symbol in parts[0].says.definitions if parts else ():
+                assert mathml(symbol, display=False) in side, (name, symbol)
 
 
 def test_every_gap_is_in_the_book(page: Path) -> None:

@@ -32,8 +32,8 @@ from sfl_theory.written import Number, Run
 above = w.nonnegative("y", "y")
 """``sqrt(S/mu) - 1``."""
 z = w.called(1 + above, "z")
-STEEP = printed.Data(S=mu * z**2)
-S, GAMMA = w.called(STEEP.S, "S"), STEEP.gamma
+STEEP = printed.Data(S=w.called(mu * z**2, "S"))
+S, GAMMA = STEEP.S, STEEP.gamma
 RATE = w.rate(lambda at: 4 / (mu * TAU * (GAMMA + at)))
 
 

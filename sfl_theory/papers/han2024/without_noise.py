@@ -61,8 +61,8 @@ def statement() -> Says:
 
 z = w.positive("z", "z")
 """``sqrt(4 kappa - 3) - 1``, so that S = mu + mu/4 (2 z + z^2)."""
-STEEP = printed.Data(S=mu + mu / 4 * (2 * z + z**2))
-S_Z, GAMMA_Z = w.called(STEEP.S, "S"), STEEP.gamma
+STEEP = printed.Data(S=w.called(mu + mu / 4 * (2 * z + z**2), "S"))
+S_Z, GAMMA_Z = STEEP.S, STEEP.gamma
 PACE = w.pace(TAU, w.rate(lambda at: 4 / (mu * TAU * (GAMMA_Z + at))))
 STEEPER = Run(k.Split(k.Kind.V1, k.Participants.EVERYONE, PACE, PACE), "SFL-v1")
 

@@ -1,6 +1,6 @@
 """PEPit, an independent toolbox, has the same worst cases for small runs.
 
-PEPit (0.5.1 was seen) brings solvers of its own and is no dependency: the tests are
+PEPit (0.5.1 was seen) brings solvers of its own (extra ``worst-case``): the tests are
 skipped where it is absent. Encodings are written from the algorithms' definitions, in
 points and functions of PEPit; nothing of the package but ``worst_case`` is used.
 """
