@@ -1,4 +1,4 @@
-"""Lemmas in the form of rules: what hypotheses say, telescoping sums, order, means."""
+"""Lemmas like rules: what hypotheses say, telescoping sums, order, means, noises."""
 
 from __future__ import annotations
 

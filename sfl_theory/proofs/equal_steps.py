@@ -13,13 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import (
-    block_steps,
-    derived,
-    non_convex,
-    notation,
-    sharp_rounds,
-)
+from sfl_theory.proofs import block_steps, derived, non_convex, notation, sharp_rounds
 from sfl_theory.proofs import local_recursion as recursion
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import (

@@ -14,13 +14,7 @@ from sfl_theory.proofs.foundations import Above
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, sigma2, t
 from sfl_theory.proofs.mean_steps import MeanStep
 from sfl_theory.proofs.minibatch_stepwise import K, Walk, over
-from sfl_theory.proofs.notation import (
-    combine,
-    nonnegative,
-    of,
-    sign,
-    variable,
-)
+from sfl_theory.proofs.notation import combine, nonnegative, of, sign, variable
 
 mu, R2, gamma = notation.positive("mu"), nonnegative("R2"), 7 + nonnegative("g")
 BEST = k.vec(k.Star(k.MEAN))

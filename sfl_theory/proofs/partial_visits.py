@@ -9,7 +9,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, notation, visited
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
 from sfl_theory.proofs.drawn_visits import Drawn, drift_by_steps
@@ -36,7 +36,7 @@ from sfl_theory.proofs.notation import (
     steps,
     sum_over,
 )
-from sfl_theory.proofs.visited import Visited, at_most_inverse
+from sfl_theory.proofs.visited import Visited, at_most_inverse, drawn_drift
 
 tau, T = count("tau"), count("T")
 DRAWN = Drawn(weighted=True)
@@ -103,7 +103,7 @@ def bounded_deviation() -> Theorem:
         rules.jensen(k.CLIENTS, n, share(), inside),
         (sum_over(each, k.CLIENTS, n, share()), W),
         (near(), W * tau),
-        (visited.drawn_drift(r), W * tau * S**2),
+        (drawn_drift(r), W * tau * S**2),
         (derived.expect(RUN, now, k.constant(W**2 + W**4)), -size / 2),
         target=k.constant(size * FOURTH) - k.norm2(Delta),
         signs=[combine((late, size / 2))],

@@ -46,13 +46,7 @@ from sfl_theory.proofs.notation import combine, mean, of_round, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
 from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp, cost
 from sfl_theory.proofs.strongly_convex import mu
-from sfl_theory.proofs.weighted_rounds import (
-    T,
-    Weighted,
-    descent,
-    odds,
-    tau,
-)
+from sfl_theory.proofs.weighted_rounds import T, Weighted, descent, odds, tau
 
 C = Fraction(1, 4)
 """Young's c between ``L + Z`` and ``Delta - B``."""

@@ -30,14 +30,7 @@ from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.foundations import smooth_mean, value_gap
 from sfl_theory.proofs.local_steps import G2, Round, block_move, i, n, now, t
 from sfl_theory.proofs.notation import combine, mean, nat, of, of_round, steps, sum_over
-from sfl_theory.proofs.strongly_convex import (
-    BEST,
-    S,
-    gamma,
-    gap,
-    mu,
-    s_a2,
-)
+from sfl_theory.proofs.strongly_convex import BEST, S, gamma, gap, mu, s_a2
 from sfl_theory.proofs.weighted_rounds import Weighted
 
 K = S * G2 / mu**2
