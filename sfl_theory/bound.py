@@ -336,7 +336,7 @@ class Bound:
         right = " + ".join(symbols.latex(part) for part in self.parts.values())
         return rf"{self.metric.latex} \leq {right}"
 
-    @property
+    @cached_property
     def needs(self) -> tuple[str, ...]:
         """Names of the constants that an evaluation uses (the schedule's aside)."""
         return numeric.needed([*self.parts.values()], self.definitions)

@@ -6,11 +6,10 @@ so its value is the term.
 
 from __future__ import annotations
 
-import operator
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache
 from math import gcd, lcm, prod
 from typing import Any, Self, cast
 
@@ -368,7 +367,10 @@ def total(parts: Sequence[Written[Value]], zero: Written[Value]) -> Written[Valu
     tex = " ".join([parts[0].tex, *signed])
 
     def whole() -> Any:
-        return reduce(operator.add, (one.value for one in parts))
+        values: list[Any] = [one.value for one in parts]
+        if issubclass(parts[0].kind, Ratio):
+            return added(values)
+        return values[0].plus(values[1:])
 
     return w.Written(Later(parts[0].kind, whole), tex, w.SUM)
 

@@ -228,6 +228,7 @@ def _meant(part: Any, bound: Bound) -> Any:
     return part
 
 
+@cache
 def _split(e: Any) -> Any:
     """Return a sum over clients of a sum as a sum of sums."""
     return sp.expand_mul(
@@ -244,11 +245,13 @@ def _split(e: Any) -> Any:
     )
 
 
+@cache
 def _growth(term: Any) -> Any:
     found = numeric.growth(term, {})
     return found if found.is_Rational else sp.nsimplify(found)
 
 
+@cache
 def _exponents(term: Any) -> tuple[Any, Any]:
     r"""Return the exponents of N and $\tau$ in a term for equal clients, T large."""
     many = {rates.Q: symbols.N, rates.Q_2: symbols.N}

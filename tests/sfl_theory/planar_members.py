@@ -63,7 +63,10 @@ class Member:
         """Return a value that f falls to, up to rounding."""
         x = np.zeros(self.u.shape[1])
         for _ in range(1500):
+            before = x
             x = x - self.a @ self.gradients(np.tile(x, (len(self.a), 1))) / self.S
+            if (x == before).all():
+                break
         return self.value(x)
 
     def run(self, start: Array, rounds: int) -> tuple[Array, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,13 +30,29 @@ CASES = [
 F = Fraction
 
 
-@pytest.mark.parametrize("case", CASES)
-@given(
+DRAWN = given(
     kappa=st.floats(1, 100), noise=st.sampled_from([0.0, 0.3]), tau=st.integers(1, 5),
     size=st.integers(1, 3), gap=st.floats(0.1, 100), q=st.sampled_from([1.0, 0.75]),
 )  # fmt: skip
-@settings(max_examples=5, deadline=None)
-def test_no_proved_bound_lies_below_an_instance(
+ALL = pytest.mark.parametrize("case", CASES)
+
+
+@ALL
+@DRAWN
+@settings(max_examples=3, deadline=None)
+def test_no_proved_bound_lies_below_an_instance(case: Case, **drawn: Any) -> None:
+    no_proved_bound_lies_below(case, **drawn)
+
+
+@pytest.mark.long
+@ALL
+@DRAWN
+@settings(max_examples=10, deadline=None)
+def test_no_proved_bound_lies_below_other_instances(case: Case, **drawn: Any) -> None:
+    no_proved_bound_lies_below(case, **drawn)
+
+
+def no_proved_bound_lies_below(
     case: Case, kappa: float, noise: float, tau: int, size: int, gap: float, q: float
 ) -> None:
     """Every version that the ledger proves, at its own learning rate."""

@@ -62,13 +62,14 @@ CALLS: dict[str, Callable[[k.Ratio], R.Theorem]] = {
 }
 
 
+@pytest.mark.parametrize("seeds", [12, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CALLS)
-def test_rules_hold_for_ranges_of_no_and_one_step(name: str) -> None:
+def test_rules_hold_for_ranges_of_no_and_one_step(name: str, seeds: int) -> None:
     for upper in (ZERO, ratio(1)):
-        unbroken(CALLS[name](upper), 40)
+        unbroken(CALLS[name](upper), seeds)
     later = R.instantiate(CALLS[name](of(j) + 1), ((j, ZERO),), ())
     assert not later.form - CALLS[name](ratio(1)).form
-    unbroken(later, 40)
+    unbroken(later, seeds)
 
 
 def test_a_hypothesis_on_a_step_stays_one_where_the_sum_is_one_step() -> None:

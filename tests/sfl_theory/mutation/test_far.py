@@ -60,12 +60,21 @@ def sides(
         return [(*e.form(side), error(e, side)) for side in (one.left, one.right)]
 
 
+def some(few: int, many: int) -> pytest.MarkDecorator:
+    """Return how many crowds are looked at, by default and at length."""
+    each = [few, pytest.param(many, marks=pytest.mark.long)]
+    return pytest.mark.parametrize("wanted", each)
+
+
+@some(30, 60)
 @pytest.mark.parametrize("name", NAMES)
-def test_moments_of_short_runs_are_those_of_all_outcomes(name: str) -> None:
+def test_moments_of_short_runs_are_those_of_all_outcomes(
+    name: str, wanted: int
+) -> None:
     """With noise and draws; and without, where blocks are mixed."""
     one, read = read_part(name)
     kinds = set()
-    for frame, genes in crowds(one, read, 60, range(1, 6), far=False):
+    for frame, genes in crowds(one, read, wanted, range(1, 6), far=False):
         quiet = "coin" not in frame.noise and not any(frame.drawn)
         if frame.shape == "bent" or (frame.turned and not quiet):
             continue
@@ -79,12 +88,13 @@ def test_moments_of_short_runs_are_those_of_all_outcomes(name: str) -> None:
     assert len(kinds) >= 3
 
 
+@some(5, 12)
 @pytest.mark.parametrize("name", NAMES)
-def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
+def test_long_crowds_lie_in_the_kernels_enclosures(name: str, wanted: int) -> None:
     """Where blocks are mixed: are the kernel's fractions."""
     one, read = read_part(name)
     compared = 0
-    for frame, genes in crowds(one, read, 12, range(13, 60), far=True):
+    for frame, genes in crowds(one, read, wanted, range(13, 60), far=True):
         found = sides(one, read, frame, genes)
         for place in range(2):
             row = {key: float(a[place, 0]) for key, a in genes.items()}

@@ -19,12 +19,13 @@ from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort, ratio
 from sfl_theory.kernel.moments import evaluated
-from sfl_theory.kernel.replay import replay
+from sfl_theory.kernel.replay import Claim, replay
 from sfl_theory.proofs import interleaved
 from sfl_theory.proofs.export import ModelData, model_of
 from sfl_theory.proofs.unrolled import n, now
 from sfl_theory.worst_case.certificate import Square
 from sfl_theory.worst_case.chain_proof import prove, size, used
+from sfl_theory.worst_case.proof import Proved
 from sfl_theory.worst_case.round_by_round import (
     Followed,
     averaged,
@@ -98,6 +99,18 @@ def chain(setting: str, kind: str) -> Followed:
     return KINDS[kind](SETTINGS[setting])
 
 
+@cache
+def proof(setting: str, kind: str) -> Proved:
+    return prove(chain(setting, kind), "chain")
+
+
+@cache
+def read(setting: str, kind: str) -> Claim:
+    """Return what the kernel replays from the file of a proof."""
+    (claim,) = replay(proof(setting, kind).document())
+    return claim
+
+
 def cases(known: set[tuple[str, str]]) -> list[ParameterSet]:
     """Return all settings and kinds; but the known ones are run by hand."""
     pairs = [(setting, kind) for setting in SETTINGS for kind in KINDS]
@@ -117,9 +130,7 @@ SHOWN = {
 @pytest.mark.parametrize(("setting", "kind"), cases(SHOWN))
 def test_a_chain_is_a_theorem_of_the_kernel(setting: str, kind: str) -> None:
     """Replayed from its file, with the chain's bound, run and assumptions."""
-    followed = chain(setting, kind)
-    found = prove(followed, "chain")
-    (claim,) = replay(found.document())
+    followed, claim = chain(setting, kind), read(setting, kind)
     one = followed.setting
     assert claim.proved
     assert not claim.right - k.constant(followed.values[-1])
@@ -147,9 +158,7 @@ def test_both_bounds_of_a_mean_of_gaps_are_shown() -> None:
 
 def test_the_checker_replays_it_alone(tmp_path: Path) -> None:
     file = tmp_path / "chain.json"
-    file.write_text(
-        prove(chain("sfl-v2, noise", "last, falling steps")).document(), "utf-8"
-    )
+    file.write_text(proof("sfl-v2, noise", "last, falling steps").document(), "utf-8")
     done = subprocess.run(
         [sys.executable, "-I", "-S", check.__file__, str(file)],
         capture_output=True, text=True, check=False,
@@ -268,7 +277,7 @@ def test_noise_and_lags_are_needed(kind: str) -> None:
 
 
 def test_a_file_with_another_bound_is_rejected() -> None:
-    found = prove(chain("sfl-v1", "last, constant steps"))
+    found = proof("sfl-v1", "last, constant steps")
     file = json.loads(found.document())
     (claim,) = file["claims"]
     terms = file["terms"]
@@ -352,7 +361,7 @@ IN_A_ROW = tuple((n, i) for n in (2, 0, 1) for i in range(2))
 
 @pytest.mark.parametrize("kind", ["last, falling steps", "mean of gradients"])
 def test_interleaved_runs_meet_the_hypotheses_and_others_do_not(kind: str) -> None:
-    found, falls = prove(chain("sfl-v2, noise", kind)), "falling" in kind
+    found, falls = proof("sfl-v2, noise", kind), "falling" in kind
     quarters = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
 
     def sides(order: Order, weights: tuple[Fraction, ...]) -> tuple[Fraction, Fraction]:
@@ -370,7 +379,7 @@ def test_interleaved_runs_meet_the_hypotheses_and_others_do_not(kind: str) -> No
 @pytest.mark.parametrize("kind", ["last, falling steps", "mean of gradients"])
 def test_of_the_order_only_that_visits_are_interleaved_is_assumed(kind: str) -> None:
     """How many of them come before others is derived of any order."""
-    (claim,) = replay(prove(chain("sfl-v2, noise", kind)).document())
+    claim = read("sfl-v2, noise", kind)
     (order,) = [str(one) for one in claim.hypotheses if "before" in str(one)]
     assert order.count("for all n") == 2
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import sfl_theory
 from sfl_theory.kernel.algebra import Rejected, ratio
 from sfl_theory.kernel.moments import evaluated
-from sfl_theory.kernel.replay import replay
+from sfl_theory.kernel.replay import Claim, replay
 from sfl_theory.kernel.terms import (
     ROUND,
     Kind,
@@ -37,7 +37,7 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs.by_number import Numbers
 from sfl_theory.proofs.export import ModelData, model_of
 from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
-from sfl_theory.worst_case.proof import prove, refuse
+from sfl_theory.worst_case.proof import Proved, prove, refuse
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.setting import Setting, Visits
 from sfl_theory.worst_case.solve import worst_case
@@ -248,6 +248,18 @@ def certificate(name: str) -> Certificate:
     return found
 
 
+@cache
+def proof(name: str) -> Proved:
+    return prove(certificate(name))
+
+
+@cache
+def read(name: str) -> Claim:
+    """Return what the kernel replays from the file of a proof."""
+    (claim,) = replay(proof(name).document())
+    return claim
+
+
 def cases() -> list[object]:
     long = pytest.mark.long
     return [pytest.param(name, marks=() if name in FEW else long) for name in SETTINGS]
@@ -255,9 +267,7 @@ def cases() -> list[object]:
 
 @pytest.mark.parametrize("name", cases())
 def test_a_certificate_is_a_proof(name: str) -> None:
-    found = certificate(name)
-    proved = prove(found)
-    (claim,) = replay(proved.document())
+    found, proved, claim = certificate(name), proof(name), read(name)
     assert claim.proved
     assert claim.left == proved.statement.left
     assert claim.right == constant(found.bound)
@@ -269,9 +279,8 @@ def test_a_certificate_is_a_proof(name: str) -> None:
 @pytest.mark.parametrize("name", [one for one in FEW if one.startswith("visits")])
 def test_the_assumed_order_is_that_of_a_run(name: str) -> None:
     """A contradictory order would prove anything: a model meets what is assumed."""
-    proved = prove(certificate(name))
-    assert proved.model is not None
-    (claim,) = replay(proved.document())
+    assert proof(name).model is not None
+    claim = read(name)
     assert claim.sides is not None and claim.sides[0] <= claim.sides[1]
 
 
@@ -306,7 +315,7 @@ def test_any_assumed_order_is_that_of_a_run(
 
 def test_the_standalone_checker_replays_it(tmp_path: Path) -> None:
     path = tmp_path / "proof.json"
-    path.write_text(prove(certificate("one step")).document(), encoding="utf-8")
+    path.write_text(proof("one step").document(), encoding="utf-8")
     command = [sys.executable, "-I", "-S", str(CHECK), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0
@@ -326,7 +335,7 @@ def test_the_standalone_checker_replays_it(tmp_path: Path) -> None:
 
 
 def test_the_file_shows_that_the_bound_is_reached() -> None:
-    (claim,) = replay(prove(certificate("bounded gradients")).document())
+    claim = read("bounded gradients")
     assert claim.sides is not None
     low, high = claim.sides
     assert low <= high <= low * (1 + Q(1, 10**6))
@@ -501,7 +510,7 @@ def test_a_certificate_over_outcomes_is_of_its_run(other: dict[str, object]) -> 
 
 def test_a_file_with_a_smaller_bound_is_rejected() -> None:
     found = certificate("one step")
-    text = prove(found).document()
+    text = proof("one step").document()
     assert replay(text)
     terms = json.loads(text)["terms"]
     smaller = str(found.bound - Q(1, 10**12))
