@@ -115,6 +115,7 @@ def _work(options: argparse.Namespace) -> int:
                 return table(options, _parser().parse_args([]), show)
         if options.proof:
             from sfl_theory.worst_case.proof import refuse
+            from sfl_theory.worst_case.solve import nearby
 
             refuse(asked)
         with _progress(options.quiet) as show:
@@ -123,6 +124,8 @@ def _work(options: argparse.Namespace) -> int:
 
                 return sweep(options, asked, *swept(options.sweep), show)
             found = worst(options, asked, show)
+            if options.proof:
+                found = nearby(found)
             claim = _proved(found, options.proof) if options.proof else None
     except MemoryError:
         raise CommandError("not enough memory: use fewer rounds or clients") from None
@@ -196,7 +199,7 @@ def _proved(found: WorstCase, path: Path) -> Claim:
 
     if found.certificate is None:
         raise CommandError(f"--proof: no certificate: {'; '.join(found.failed)}")
-    text = prove(found.certificate).document()
+    text = prove(found.certificate, sparse=True).document()
     (claim,) = replay(text)
     path.write_text(text, encoding="utf-8")
     return claim

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
@@ -47,6 +46,10 @@ def run(
     return done
 
 
+LACKING = "lacking"
+"""Before a command: no extra can be imported."""
+
+
 class Ended(NamedTuple):
     """How a command ended, and what it printed."""
 
@@ -55,36 +58,54 @@ class Ended(NamedTuple):
     err: str
 
 
-TOGETHER = """
+TOGETHER = f"""
 import json, os, runpy, shlex, sys
-{start}
 from sfl_theory import theorems; [*theorems()]
+extras = dict.fromkeys({sorted(EXTRAS)})
+assert not extras.keys() & sys.modules
 folder, *lines = sys.argv[1:]
 for number, line in enumerate(lines):
     if not (child := os.fork()):
         for stream, name in ((1, "out"), (2, "err")):
             os.dup2(os.open(f"{{folder}}/{{number}}.{{name}}", 65, 0o600), stream)
         module, *sys.argv[1:] = shlex.split(line)
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
-        sys.exit()
+        if module == "{LACKING}":
+            sys.modules.update(extras)
+            module = sys.argv.pop(1)
+        status = 0
+        try:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        except SystemExit as ended:
+            status = ended.code or 0
+        sys.stdout.flush()
+        os._exit(status)  # what is shared is not taken apart
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def together(lines: Sequence[str], folder: Path, start: str = "") -> list[Ended]:
-    """Run commands in a folder, each a fork of one process that knows the theory."""
-    with tempfile.TemporaryDirectory() as told:
-        done = subprocess.run(
-            [sys.executable, "-c", TOGETHER.format(start=start), told, *lines],
-            cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return [
-            Ended(int(status), *((Path(told) / f"{number}.{name}").read_text()
-                                 for name in ("out", "err")))
-            for number, status in enumerate(done.stdout.split())
-        ]  # fmt: skip
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    """How commands end in a folder, each a fork of one that knows the theory."""
+    folder, told = (tmp_path_factory.mktemp(name) for name in ("commands", "told"))
+    lines = (
+        *(f"bounds {words}" for words in VERBATIM),
+        *map(in_full, VERBATIM),
+        *(f"{LACKING} {line}" for line in NEED_EXTRAS),
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", TOGETHER, str(told), *lines],
+        cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not [*folder.iterdir()]
+    return {
+        line: Ended(int(status), *((told / f"{number}.{name}").read_text()
+                                   for name in ("out", "err")))
+        for number, (line, status) in enumerate(
+            zip(lines, done.stdout.split(), strict=True)
+        )
+    }  # fmt: skip
 
 
 def names(requirements: Sequence[str]) -> set[str]:
@@ -122,23 +143,20 @@ def test_a_verb_is_its_python_m(monkeypatch: pytest.MonkeyPatch) -> None:
 VERBATIM = ("show nonsense", "evaluate", "train --help-data")
 
 
-@pytest.fixture(scope="module")
-def verbs(tmp_path_factory: pytest.TempPathFactory) -> list[Ended]:
-    """Every verb with its words, then every module with the same words."""
-    modules = []
-    for words in VERBATIM:
-        verb, _, rest = words.partition(" ")
-        modules.append(f"{command.VERBS[verb][0]} {rest}")
-    lines = [*(f"bounds {words}" for words in VERBATIM), *modules]
-    return together(lines, tmp_path_factory.mktemp("verbs"))
+def in_full(words: str) -> str:
+    """Return the module of a verb with the same words."""
+    verb, _, rest = words.partition(" ")
+    return f"{command.VERBS[verb][0]} {rest}"
 
 
 @pytest.mark.parametrize("words", VERBATIM)
-def test_a_verb_prints_and_ends_as_its_python_m(words: str, verbs: list[Ended]) -> None:
-    at = VERBATIM.index(words)
-    assert verbs[at] == verbs[at + len(VERBATIM)]
-    assert verbs[at].status == (0 if words.startswith("train") else 2)
-    assert verbs[at].out + verbs[at].err
+def test_a_verb_prints_and_ends_as_its_python_m(
+    words: str, ended: dict[str, Ended]
+) -> None:
+    verb = ended[f"bounds {words}"]
+    assert verb == ended[in_full(words)]
+    assert verb.status == (0 if words.startswith("train") else 2)
+    assert verb.out + verb.err
 
 
 def test_the_verbs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,25 +197,15 @@ NEED_EXTRAS = (
 )
 
 
-@pytest.fixture(scope="module")
-def lacking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
-    """Those commands where no extra can be imported."""
-    block = f"sys.modules.update(dict.fromkeys({sorted(EXTRAS)}))"
-    folder = tmp_path_factory.mktemp("lacking")
-    ends = together(NEED_EXTRAS, folder, block)
-    assert not [*folder.iterdir()]
-    return dict(zip(NEED_EXTRAS, ends, strict=True))
-
-
 @pytest.mark.parametrize("line", NEED_EXTRAS)
 def test_a_command_without_its_extra_says_so_in_one_line(
-    line: str, lacking: dict[str, Ended]
+    line: str, ended: dict[str, Ended]
 ) -> None:
-    module, ended = line.split()[0], lacking[line]
-    assert ended.status == 2, ended.err
+    module, found = line.split()[0], ended[f"{LACKING} {line}"]
+    assert found.status == 2, found.err
     said = rf'python -m {module}: error: needs \w+: pip install "sfl-verify\[train\]"\n'
-    assert re.fullmatch(said, ended.err)
-    assert not ended.out
+    assert re.fullmatch(said, found.err)
+    assert not found.out
 
 
 def test_one_version_everywhere() -> None:

@@ -9,7 +9,7 @@ before a block says more:
 - ``<!-- file: NAME -->``: the block is saved, not run;
 - ``<!-- long -->``: takes longer than a test may; run with the long tests;
 - ``<!-- needs: MODULE -->``: without the module each command is one line on standard
-  error and status 2, and nothing is compared;
+  error and status 2, and nothing is compared; with it the block is a long one;
 - ``<!-- not run: WHY -->``, ``<!-- run command -->``, ``<!-- test command -->``: it is
   shown only; CI runs the last two as they stand in the README.
 """
@@ -105,11 +105,11 @@ def run(found: Iterable[Block], folder: Path, long: bool) -> Iterator[str]:
         told = f"line {block.line}: "
         if (name := block.about("file")) is not None:
             (folder / name).write_text(block.code, encoding="utf-8")
-        elif _passed(block, long):
-            pass
         elif (module := block.about("needs")) and not importlib.util.find_spec(module):
             yield from (told + one if one else "" for one in _refused(block, folder))
             continue
+        elif _passed(block, long):
+            pass
         else:
             done = execute(block, folder)
             if done.returncode:
@@ -122,7 +122,8 @@ def run(found: Iterable[Block], folder: Path, long: bool) -> Iterator[str]:
 
 
 def _passed(block: Block, long: bool) -> bool:
-    late = block.about("long") is not None and not long
+    takes_long = block.about("long") is not None or block.about("needs") is not None
+    late = takes_long and not long
     return late or any(block.about(mark) is not None for mark in NOT_RUN)
 
 

@@ -20,11 +20,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import traceback
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 MOST = 1 << 20
 """Bytes of a request."""
@@ -70,7 +73,29 @@ def serve(address: str) -> None:
     os.environ.clear()
     os.environ.update(given["environment"])
     os.chdir(given["folder"])
-    _start(given["words"])
+    _end(given["words"])
+
+
+def _end(words: list[str]) -> NoReturn:
+    """Run a program and end as the interpreter does, but take nothing apart.
+
+    What was read before the fork is shared; to take it apart is to copy all of it.
+    """
+    status: object = 1
+    try:
+        _start(words)
+        status = 0
+    except SystemExit as ended:
+        status = ended.code
+    except BaseException:
+        traceback.print_exc()
+    if not isinstance(status, int | None):
+        print(status, file=sys.stderr)
+        status = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit((status or 0) % 256)
 
 
 def _start(words: list[str]) -> None:

@@ -12,7 +12,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, noises
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import convex_mean, growth, smooth_mean
 from sfl_theory.proofs.local_steps import Round, i, j, n, now, t, whole_mean
@@ -114,7 +114,7 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     )
     loud = rules.assume(k.norm2(xi) - k.constant(v))
     spread = combine(
-        (noises.independent(run, n, i, k.weight(n), now, ratio(1), None), -1),
+        (derived.independent(run, n, i, k.weight(n), now, ratio(1), None), -1),
         sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2),
     )
     half = ratio(1) / 2

@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction
-from sfl_theory.proofs import derived, noises, non_convex, notation
+from sfl_theory.proofs import derived, non_convex, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, n, now, sigma2, young
@@ -285,7 +285,7 @@ def change_closed(p: TwoPaces, side: k.Side) -> Theorem:
 def block_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||sum_n w_n J_n sum_i xi||^2 <= tau_b sum_n w_n^2/q_n sigma_n^2``."""
     tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
-    apart = noises.independent(r.run, n, i, w, now, tau, side)
+    apart = derived.independent(r.run, n, i, w, now, tau, side)
     var = derived.variance(r.run, sigma2(n), n, now, of(i))
     one = local.block_below(side, xi, var)
     means = averaged(r, k.constant(mean(n, w**2 * sigma2(n))), -tau)

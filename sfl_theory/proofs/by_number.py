@@ -46,6 +46,11 @@ def client(p: int) -> k.Numbered:
     return k.Numbered(p)
 
 
+def when_of(s: int | None) -> Ratio:
+    """Return a round as a number; None: any round, t."""
+    return now if s is None else ratio(s)
+
+
 def of_client(theorem: Theorem, p: int) -> Theorem:
     """Return a theorem on client n for client p."""
     return rules.instantiate(theorem, ((n, client(p)),), ())
@@ -158,12 +163,13 @@ class Numbers:
         return ranges, h.Holds(k.constant(away))
 
     def _fact(
-        self, one: Visit, two: Visit, s: int
+        self, one: Visit, two: Visit, s: int | None
     ) -> tuple[Ranges, h.Hypothesis, Ratio]:
         """Return what says whether visit (p, a) comes before (q, b) in round s.
 
         It speaks of as many visits as possible. The number is what is >= 0 there.
         """
+        round_ = when_of(s)
         (p, a), (q, b) = one, two
         tau, turns = steps(steps_of(self.run, k.Side.SERVER)), self.turns
         earlier, later = of(j), of(i)
@@ -176,7 +182,7 @@ class Numbers:
         elif p == q:
             who, first, second = [(k.CLIENTS, m, first)], m, m
         apart, together = p != q and not turns, turns and a == b
-        order, alike = self.orders[s][b], len({*chain(*self.orders)}) == 1
+        order, alike = self.orders[s or 0][b], len({*chain(*self.orders)}) == 1
         comes = a < b
         if p != q and (apart or together):
             comes = order.index(p) < order.index(q)
@@ -187,14 +193,14 @@ class Numbers:
             inner = steps(of(i) if comes else of(j) + (0 if turns else 1))
             at_last = (inner, *when[comes][1:])
             when = [when[not comes], at_last]
-        when = [(steps(self.rounds), t, ratio(s)), *when]
+        when = [(steps(self.rounds), t, round_), *when]
         number = k.before(first, earlier, second, later, now)
         if not alike and p != q and (apart or together):
             when = when[1:] if apart else []
-            at: dict[k.Variable, Ratio] = {t: ratio(s)}
+            at: dict[k.Variable, Ratio] = {t: round_}
             number = k.number_at(number, at if apart else {**at, i: ratio(b)})
         body = h.Holds(k.constant(number - 1 if comes else -number))
-        literal = k.before(client(p), a, client(q), b, s)
+        literal = k.before(client(p), a, client(q), b, round_)
         return (*who, *when), body, literal - 1 if comes else -literal
 
     # Numbers that have values --------------------------------------------------------
@@ -213,7 +219,9 @@ class Numbers:
             for p, a in enumerate(self.weights)
         ]
 
-    def comes_before(self, one: Visit, two: Visit, s: int) -> tuple[Theorem, ...]:
+    def comes_before(
+        self, one: Visit, two: Visit, s: int | None
+    ) -> tuple[Theorem, ...]:
         """Return what shows ``before = 1``, two theorems, or ``= 0``, one."""
         ranges, body, number = self._fact(one, two, s)
         fact = specialised(rules.assume(k.constant(number)), ranges, body)
@@ -221,7 +229,7 @@ class Numbers:
             return (fact,)
         (p, a), (q, b) = one, two
         values = ((m, client(p)), (j, ratio(a)), (n, client(q)), (i, ratio(b)))
-        most = rules.instantiate(at_most_one(), (*values, (t, ratio(s))), ())
+        most = rules.instantiate(at_most_one(), (*values, (t, when_of(s))), ())
         return fact, most
 
     def orthogonal(self, two: Visit, one: Visit, s: int, u: k.Vec) -> Theorem:
@@ -300,25 +308,27 @@ class Numbers:
 
     # Where points are ----------------------------------------------------------------
 
-    def next_model(self, s: int, side: k.Side | None) -> Found:
+    def next_model(self, s: int | None, side: k.Side | None) -> Found:
         """Return ``<[x(s+1) - x(s)]_b + sum c g_b, w> >= 0`` and its c."""
-        moved = k.iterate(self.run, s + 1) - k.iterate(self.run, s)
+        round_ = when_of(s)
+        moved = k.iterate(self.run, round_ + 1) - k.iterate(self.run, round_)
         uses: Uses = [
-            (rules.update(self.run, one, ratio(s), w), 1)
+            (rules.update(self.run, one, round_, w), 1)
             for one in (k.Side if side is None else (side,))
         ]
         if side is None:
-            g = stochastic(self.run, n, ratio(s), of(j))
-            share = rules.share(self.run, n, ratio(s), k.Side.CLIENT)
+            g = stochastic(self.run, n, round_, of(j))
+            share = rules.share(self.run, n, round_, k.Side.CLIENT)
             whole = k.summed(steps(steps_of(self.run, side)), j, g) * share
-            whole = k.summed(k.CLIENTS, n, whole) * self.run.client.outside(ratio(s))
+            whole = k.summed(k.CLIENTS, n, whole) * self.run.client.outside(round_)
             uses.append((rules.blocks(moved + whole, w), 1))
         return self._valued(uses, block(side, moved), s, side, steps_of(self.run, side))
 
-    def point(self, q: int, s: int, step: int, side: k.Side) -> Found:
+    def point(self, q: int, s: int | None, step: int, side: k.Side) -> Found:
         """Return the like for ``[p(#q,s,step) - x(s)]_b``, b a server for all."""
-        away = k.local_point(self.run, client(q), s, step) - k.iterate(self.run, s)
-        moved = derived.local_update(self.run, n, ratio(s), ratio(step), side, w)
+        run, round_ = self.run, when_of(s)
+        away = k.local_point(run, client(q), round_, step) - k.iterate(run, round_)
+        moved = derived.local_update(run, n, round_, ratio(step), side, w)
         visits = self.run.kind.visits
         made = steps_of(self.run, side) if visits else step
         visit = (q, step) if visits else None
@@ -329,7 +339,7 @@ class Numbers:
         self,
         uses: Uses,
         moved: k.Vec,
-        s: int,
+        s: int | None,
         side: k.Side | None,
         made: int,
         visit: Visit | None = None,
@@ -339,26 +349,27 @@ class Numbers:
         J is 1, or the chance by which the client that makes the step moves the block.
         """
         run, pace = self.run, self.run.pace(side or k.Side.CLIENT)
-        rate = pace.outside(ratio(s))
-        values: list[tuple[k.Client | k.Var, k.Replacement]] = [(t, ratio(s))]
+        round_ = when_of(s)
+        rate = pace.outside(round_)
+        values: list[tuple[k.Client | k.Var, k.Replacement]] = [(t, round_)]
         if visit:
             values += [(m, client(visit[0])), (i, ratio(visit[1]))]
         lemma = single_gradients(run, len(self.weights), side, made, bool(visit))
         uses = [*uses, (rules.instantiate(lemma, tuple(values), ()), rate)]
         found: dict[Visit, Ratio] = {}
         for p in self.clients if rate else ():
-            share = rules.share(run, n, ratio(s), side or k.Side.CLIENT)
+            share = rules.share(run, n, round_, side or k.Side.CLIENT)
             own, value = k.number_at(share, {n: client(p)}), ratio(1)
             J = self.chance(p, s, side)
             if own != J:
                 value = ratio(self.weights[p])
             for step in range(made):
-                g = block(side, single_step(run, p, s, step))
+                g = block(side, single_step(run, p, round_, step))
                 known = ratio(1)
                 if visit:
                     shown = self.comes_before((p, step), visit, s)
                     known = ratio(len(shown) - 1)
-                    b = k.before(client(p), step, client(visit[0]), visit[1], s)
+                    b = k.before(client(p), step, client(visit[0]), visit[1], round_)
                     uses.append((vanishing(rate * own * (known - b), g, w, shown), 1))
                 if own != J and known:
                     c = rate * (value * J - own)
@@ -368,12 +379,12 @@ class Numbers:
                     moved = moved + g * (rate * value * J)
         return combine(*uses, target=k.inner(moved, w)), found
 
-    def chance(self, p: int, s: int, side: k.Side | None) -> Ratio:
+    def chance(self, p: int, s: int | None, side: k.Side | None) -> Ratio:
         """Return 1, the draw of client p, or its share where the server averages."""
         if not self.run.drawn:
             return ratio(1)
         mean = self.run.participants is k.Participants.MEAN and side is k.Side.SERVER
-        return (k.share_of if mean else k.draw)(self.run, client(p), s)
+        return (k.share_of if mean else k.draw)(self.run, client(p), when_of(s))
 
     # Averages over clients -----------------------------------------------------------
 
@@ -433,6 +444,6 @@ class Numbers:
         return combine(*uses, target=target)
 
 
-def single_step(run: k.Split, p: int, s: int, step: int) -> k.Vec:
+def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
     """Return ``g(#p,s,step)``."""
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})

@@ -285,8 +285,7 @@ def descent(p: Paces) -> Theorem:
         M = total(p, side, r.local_gradient(of(i)), k.weight(n))
         squares.append((M, eta / (2 * made)))
     noise = S / 2 * p.c1 * p.alpha**2 * G2 + S**2 / 2 * p.cd * p.alpha**3 * G2
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(noise) - k.norm2(g) * (p.alpha / 2)
+    target = r.fall + k.constant(noise) - k.norm2(g) * (p.alpha / 2)
     return combine(*uses, *squares, target=target)
 
 

@@ -25,8 +25,8 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import Lin, Vec, constant, norm2
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs.foundations import majorant_of_mean
-from sfl_theory.proofs.mean_steps import SINGLE, MeanStep, gap
+from sfl_theory.proofs.foundations import majorant_of_mean, smooth_mean
+from sfl_theory.proofs.mean_steps import RATE, SINGLE, Averaged, MeanStep, distance, gap
 from sfl_theory.proofs.minibatch_stepwise import J, K, S, T, Walk, mu, n, now, over
 from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
 
@@ -382,3 +382,36 @@ def no_higher(
         (same(k.gradient(k.MEAN, p)), -way),
         (same(q - p), -way * S / 2),
     )
+
+
+# A constant rate: all steps of T rounds -----------------------------------------------
+# D is at most (j eta G)^2 before step j of a round, F at most
+# (K - 1)(2K - 1)/6 eta^2 G^2 n, n = KT.
+
+
+class Rounds(Averaged):
+    """T rounds of K steps."""
+
+    walk = counted(k.Pace(k.natural(K), k.Rate(RATE)))
+    made = K * T
+    last = k.iterate(walk.run, T)
+
+    def whole(
+        self, gained: Theorem, form: Callable[[Vec], Lin], apart: Ratio
+    ) -> Theorem:
+        """Return the sum of what all steps gain; a round's ends raise no form."""
+        walk, x = self.walk, k.iterate(self.walk.run, now)
+        near = distance_ends(walk)
+        ends = near if form is distance else value_ends(walk, smooth_mean)
+        round_ = combine(
+            sum_over(combine(gained, (self.drift(), apart)), steps(K), st.j),
+            derived.telescope(st.j, form(walk.middle(J)), K),
+            *ends,
+        )
+        return combine(
+            sum_over(round_, steps(T), st.t), derived.telescope(st.t, form(x), T)
+        )
+
+    def drift(self) -> Theorem:
+        """Return ``D <= (J eta G)^2``."""
+        return apart(self.walk, RATE, RATE, combine(target=constant(0)))

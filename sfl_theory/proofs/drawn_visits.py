@@ -1,8 +1,9 @@
-"""One round of SFL-V2 as printed in which clients take part at random.
+"""One round of SFL-V2, as printed or weighted, in which clients take part at random.
 
 Any order of the visits. Local points depend on who takes part, so what is said of a
 round is said given the draws; only what is known before the round is averaged over
-them. Where the gradient of f occurs, weights are equal.
+them. Where the gradient of f occurs, weights are equal. Where everyone takes part, as
+in App. E.3 of han2024, the drift is that of all clients together.
 """
 
 from __future__ import annotations
@@ -15,10 +16,20 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import block_steps, derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
-from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
+from sfl_theory.proofs.block_steps import factor, moved, own_gradient, total
+from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2, young
+from sfl_theory.proofs.notation import (
+    at_least,
+    combine,
+    inverse_q,
+    mean,
+    of,
+    sign,
+    steps,
+    sum_over,
+)
 from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = notation.count("tau"), notation.count("T")
@@ -27,19 +38,21 @@ QUARTER = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Drawn:
-    """The run and its quantities; w_n = 1 is by what the server weights its steps.
+    """The run and its quantities; where everyone takes part, J_n = 1 and q_n = 1.
 
-    Where everyone takes part, J_n = 1 and q_n = 1.
+    Attributes:
+        who: takes part.
+        weighted: the server weights its steps by w_n = a_n, by 1 as printed.
     """
 
     who: k.Participants = k.Participants.UPDATES
+    weighted: bool = False
 
     @cached_property
     def round(self) -> Round:
         """Round t."""
-        return Round(
-            notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), self.who)
-        )
+        kind = k.Kind.V2_WEIGHTED if self.weighted else k.Kind.V2
+        return Round(notation.equal_paces(kind, tau, notation.rates("eta"), self.who))
 
     @property
     def run(self) -> k.Split:
@@ -67,7 +80,7 @@ class Drawn:
     @property
     def w(self) -> Ratio:
         """By what the server weights steps."""
-        return ratio(1)
+        return k.weight(n) if self.weighted else ratio(1)
 
     def of(self, side: k.Side) -> Ratio:
         """Return by what a side weights steps."""
@@ -176,6 +189,30 @@ def first_order(d: Drawn, side: k.Side) -> Theorem:
     )
 
 
+def first_order_by_drift(d: Drawn, side: k.Side) -> Theorem:
+    """Return ``<grad_b f, x' - x> <= -eta tau/2 ||grad_b f||^2 + eta S^2/2 D``.
+
+    For steps as printed; on the server for equal weights.
+    """
+    r, share, half = d.round, d.of(side) * d.J, d.round.eta / 2
+    g, far = k.part(side, r.gradient), d.change(of(i))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    lighter = [combine(rules.weight_below_one(n))]
+    away = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
+    more = sum_over(away, k.CLIENTS, n, (1 - d.of(side)) * d.J, lighter)
+    return combine(
+        first_order(d, side),
+        (d.all(rules.blocks(far, far), share), half),
+        (d.all(combine((k.part(local.other(side), far), 1)), share), half),
+        (d.all(near, share), half),
+        (more, half * S**2),
+        (g, half * tau * (mean(n, d.of(side)) - 1)),
+        target=d.D * (half * S**2)
+        - k.norm2(g) * (half * tau)
+        - k.inner(g, r.next - r.x),
+    )
+
+
 def known_size(d: Drawn, side: k.Side) -> Theorem:
     """Return ``||sum w_n J_n gx||^2 <= W^2 ||grad f||^2 + sum w_n^2 r_n ||gx||^2``.
 
@@ -224,7 +261,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
             d.all(derived.unbiased(d.run, n, now, of(i), A), share),
             -2 * (1 + c) * eta**2,
         ),
-        (noises.independent(d.run, n, i, share, now, tau, side), (1 + c) * eta**2),
+        (derived.independent(d.run, n, i, share, now, tau, side), (1 + c) * eta**2),
         (clients, (1 + 1 / c) * eta**2),
         (sum_over(inside, k.CLIENTS, n, share), (1 + 1 / c) * eta**2 * V),
         (positive, (1 + 1 / c) * eta**2 * tau * (d.most - V)),
@@ -292,6 +329,33 @@ def server_drift(d: Drawn) -> Theorem:
 
 
 @cache
+def drift_by_steps(d: Drawn) -> Theorem:
+    """Return ``D <= eta^2 tau^2 (2 most^2 Gamma + sum w s_n + 2 most sum w^2/q s_n)``.
+
+    Gamma = sum w_n J_n sum_i ||gp||^2, most = sum w_n/q_n, s_n = sigma_n^2.
+    """
+    r, share, size = d.round, d.w * d.J, (d.round.eta * tau) ** 2
+    gp, xi = r.local_gradient(of(i)), r.noise(of(i))
+    var = derived.variance(d.run, sigma2(n), n, now, of(i))
+    noisy, client = local.block_below(k.Side.SERVER, xi, var), k.part(k.Side.CLIENT, gp)
+    of_w, of_square = (k.constant(mean(n, c * sigma2(n))) for c in (share, share**2))
+    noise = d.w * sigma2(n) + 2 * d.most * d.w**2 * d.inverse * sigma2(n)
+    return combine(
+        (d.all(local.both_parts(r.away(of(i))), share), -1),
+        client_drift(d),
+        server_drift(d),
+        (d.all(local.both_parts(gp), share), 2 * size * d.most**2),
+        (d.all(combine((client, 1)), share), size * (2 * d.most**2 - 1)),
+        (d.all(noisy, share**2), 2 * r.eta**2 * tau * d.most),
+        (d.expect(of_w), -size),
+        (d.expect(of_square), -2 * size * d.most),
+        target=d.over(k.norm2(gp), share) * (2 * size * d.most**2)
+        + k.constant(size * mean(n, noise))
+        - d.D,
+    )
+
+
+@cache
 def drift(d: Drawn) -> Theorem:
     """Return the drift by gradients at x(t), noise, and how far gradients changed.
 
@@ -332,3 +396,105 @@ def drift(d: Drawn) -> Theorem:
     noise = k.constant(2 * d.most * sigma_q + sigma_w) * (eta2 * tau**2)
     right = right + noise + d.over(k.norm2(far), share) * (5 * of_s)
     return combine(*uses, target=right - d.D)
+
+
+# As App. E.3 of han2024 goes: everyone takes part -------------------------------------
+# The server follows sum_n grad F_n, for equal weights N grad f; only that needs them.
+
+ALL = Drawn(k.Participants.EVERYONE)
+ROUND_T, sigmas = ALL.round, mean(n, sigma2(n))
+
+
+@cache
+def drift_closed() -> Theorem:
+    """Return ``D <= 8 eta^2 N^2 tau^3 sum ||gx||^2 + 6 eta^2 N tau^2 sum sigma_n^2``.
+
+    For ``8 (S eta N tau)^2 <= 1``.
+    """
+    r = ROUND_T
+    gx, gp = r.own_gradient(), r.local_gradient(of(i))
+    small = at_least(1 - 8 * (S * r.eta * N * tau) ** 2)
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    one = combine(young(gx, gp - gx, 1), (near, 2))
+    theta = 2 * r.eta**2 * N**2 * tau**2
+    spare = 1 - 4 * theta * S**2
+    positive = ALL.all(combine((r.away(of(i)), 1)))
+    own = k.summed(k.CLIENTS, n, k.norm2(gx))
+    return combine(
+        (drift_by_steps(ALL), 2),
+        (ALL.all(one), 2 * theta),
+        (positive, spare),
+        target=own * (4 * theta * tau)
+        + k.constant(6 * r.eta**2 * N * tau**2 * sigmas)
+        - ALL.D,
+        signs=[sign(spare, (small, 1))],
+    )
+
+
+@cache
+def drift_by_mean() -> Theorem:
+    """Return ``D <= 16 N^2 tau^3 eta^2 sum_n (sigma_n^2 + eps2 + ||grad f||^2)``."""
+    r = ROUND_T
+    own, most = sum_over(own_gradient(r), k.CLIENTS, n), 16 * N**2 * tau**3 * r.eta**2
+    bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
+    return combine(drift_closed(), (own, most / 2), target=bound * most - ALL.D)
+
+
+def first_order_printed() -> Theorem:
+    """Return (115) with the whole vector's move, for equal weights."""
+    more = ALL.all(combine((ROUND_T.away(of(i)), 1)), N - 1)
+    one = first_order_by_drift(ALL, k.Side.SERVER)
+    return combine(one, (more, ROUND_T.eta * S**2 / 2))
+
+
+def first_order_closed(side: k.Side) -> Theorem:
+    """Return N times (117), for either side; on the server for equal weights."""
+    one = first_order_by_drift(ALL, side)
+    return combine(one, (drift_by_mean(), ROUND_T.eta * S**2 / 2))
+
+
+def change() -> Theorem:
+    """Return (119) summed over clients, with N^2, the whole gradient and 3 tau sigma^2.
+
+    For ``8 (S eta N tau)^2 <= 1``.
+    """
+    r, gx = ROUND_T, ROUND_T.own_gradient()
+    far = r.local_gradient(of(i)) + r.noise(of(i)) - block_steps.first(r)
+    one = sum_over(block_steps.change_of_gradient(r, k.Side.SERVER), k.CLIENTS, n)
+    most = 16 * N**2 * tau**3 * r.eta**2 * S**2
+    right = k.summed(k.CLIENTS, n, k.norm2(gx)) * most
+    right = right + k.constant((most + 3 * tau) * sigmas)
+    left = k.summed(
+        k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(k.part(k.Side.SERVER, far)))
+    )
+    return combine(one, (drift_closed(), 2 * S**2), target=right - left)
+
+
+def second_order_closed(side: k.Side) -> Theorem:
+    """Return 5/2 times (120) or (122); the late term has N^2, the whole gradient."""
+    r, g, w = ROUND_T, ROUND_T.gradient, factor(ROUND_T, side)
+    half, c = S * r.eta**2 / 2, Fraction(2, 3)
+    M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
+    gradients = sum_over(block_steps.block_gradients(r, side), k.CLIENTS, n, N * w**2)
+    below = combine((rules.weight_below_one(n), 1 + k.weight(n)))
+    positive = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
+    more = sum_over(positive, k.CLIENTS, n, 1 - w**2, [below])
+    own = sum_over(own_gradient(r), k.CLIENTS, n)
+    share = half * (1 + c) * tau * 3 * N * S**2
+    noise = k.constant(2 * eps2 + sigma2(n))
+    bracket = (k.norm2(k.part(side, g)) * 2 + noise) * (tau * w**2)
+    bracket = bracket + (k.norm2(g) * 2 + noise) * (
+        16 * N**2 * tau**3 * (S * r.eta) ** 2
+    )
+    target = k.summed(k.CLIENTS, n, bracket) * (N * half * tau * Fraction(5, 2))
+    return combine(
+        (moved(r, side), -S / 2),
+        (young(M, Z, c), half),
+        (block_steps.block_noise(r, side), half * (1 + 1 / c)),
+        (block_steps.total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
+        (gradients, half * (1 + c) * tau),
+        (more, share),
+        (drift_closed(), share),
+        (own, share * 8 * r.eta**2 * N**2 * tau**3),
+        target=target - k.norm2(k.part(side, r.next - r.x)) * (S / 2),
+    )

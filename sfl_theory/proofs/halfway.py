@@ -19,7 +19,7 @@ from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, m, n, now, young
-from sfl_theory.proofs.notation import combine, of, steps, sum_over
+from sfl_theory.proofs.notation import at_least, combine, of, steps, sum_over
 from sfl_theory.proofs.strongly_convex import BEST, S, mu, tau
 from sfl_theory.proofs.visited import Visited
 
@@ -38,11 +38,6 @@ beta, small = notation.positive("beta"), notation.positive("e")
 """Young's constants beside the round's way, and beside what vanishes."""
 quarter = notation.nonnegative("q")
 """At least `size`."""
-
-
-def at_least(number: Ratio) -> Theorem:
-    """Return the assumption ``number >= 0``."""
-    return rules.assume(k.constant(number))
 
 
 def summed(theorem: Theorem) -> Theorem:

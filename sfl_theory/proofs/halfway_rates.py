@@ -21,10 +21,10 @@ from sfl_theory.proofs.foundations import convex_mean
 from sfl_theory.proofs.halfway import beta, quarter, size, small
 from sfl_theory.proofs.local_steps import G2, now, t
 from sfl_theory.proofs.moves import FAMILY
-from sfl_theory.proofs.near_gap import EXCESS, at_root, z
-from sfl_theory.proofs.notation import combine
+from sfl_theory.proofs.near_rounds import at_root, gamma_z, steep, z
+from sfl_theory.proofs.notation import at_least, combine, variable
 from sfl_theory.proofs.strongly_convex import BEST, S, gamma, mu, tau
-from sfl_theory.proofs.successive_rounds import cleared, variable
+from sfl_theory.proofs.successive_rounds import cleared
 
 RUN = strong.run(k.Kind.V2_WEIGHTED)
 kappa, late = S / mu, gamma + now
@@ -88,7 +88,7 @@ def no_mean(descent: Theorem) -> Theorem:
     size_ = halfway.alpha**3 * S**2 / 2 * (1 + beta) * G2
     return combine(
         descent,
-        (halfway.at_least(quarter - size()), size_),
+        (at_least(quarter - size()), size_),
         target=descent.form + k.constant(size_ * (quarter - mean_way.late())),
     )
 
@@ -141,8 +141,6 @@ def distances(c: Terms) -> Theorem:
 
 # The gap, for S = mu + mu/4 (2 z + z^2) ----------------------------------------------
 
-STEEP = mu + EXCESS
-steep, gamma_z = STEEP / mu, 8 * STEEP / mu - 1
 late_z = gamma_z + now
 SHARE = 4 / (2 + z)
 """How much gaps count beside squared distances: ``V = E + SHARE/mu phi``."""

@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, notation
+from sfl_theory.proofs import derived, notation, weighted_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
@@ -24,6 +24,7 @@ from sfl_theory.proofs.block_steps import moved
 from sfl_theory.proofs.local_steps import G2, N, Round, S, i, n, now, own_mean, t
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.weighted_rounds import Weighted, client_sum
 
 tau = notation.count("tau")
 BEST = k.vec(k.Star(k.MEAN))
@@ -78,25 +79,9 @@ def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
     )
 
 
-def own_progress(r: Round, one: Theorem) -> Theorem:
-    """Return ``<G, x - x*> >= tau (f(x) - f*) ...`` from what one gradient earns."""
-    away, gp = r.x - BEST, r.local_gradient(of(i))
-    return combine(
-        r.summed(one, tau, k.weight(n)),
-        local.linear_both(r, gp, away, tau, k.weight(n)),
-        local.whole_centred(r, away),
-        (rules.mean_value(r.x), -tau),
-        (rules.mean_value(BEST), tau),
-    )
-
-
-def own_sum(r: Round) -> Theorem:
-    """Return ``||sum_i g||^2 <= tau^2 G2`` for client n."""
-    bound = derived.bounded_gradient(r.run, G2, n, now, of(i))
-    return combine(
-        rules.jensen(steps(tau), i, ratio(1), gradients(r)),
-        (sum_over(bound, steps(tau), i), tau),
-    )
+def of_run(r: Round) -> Weighted:
+    """Return the algorithm whose round it is."""
+    return Weighted(r.run.kind, r.run.drawn)
 
 
 def full_moment(r: Round) -> Theorem:
@@ -104,7 +89,7 @@ def full_moment(r: Round) -> Theorem:
     inside = k.summed(steps(tau), i, gradients(r))
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), inside),
-        sum_over(own_sum(r), k.CLIENTS, n, k.weight(n)),
+        sum_over(client_sum(of_run(r)), k.CLIENTS, n, k.weight(n)),
         target=k.constant(tau**2 * G2) - k.norm2(own_mean(r, gradients(r))),
     )
 
@@ -157,13 +142,10 @@ def one_round(kind: k.Kind, mu: Ratio, who: k.Participants = EVERYONE) -> Theore
     """
     r = Round(notation.equal_paces(kind, tau, ETA, who))
     G, run, size = local.whole_mean(r, gradients(r)), r.run, r.eta**2 * tau**2 * G2
-    if run.drawn and kind.visits:
-        earned = visited_progress(mu), visited_moment(), visited_drift()
-    else:
-        one = own_progress(r, local_progress(r, mu, of(i)))
-        met = (met_progress(r, one), met_moment(r)) if run.drawn else ()
-        progress, moment = met or (one, full_moment(r))
-        earned = progress, moment, strong.drift(r)
+    a = of_run(r)
+    progress = weighted_rounds.earned(a, local_progress(r, mu, of(i)), mu / 4)
+    drift = visited_drift() if run.drawn and kind.visits else weighted_rounds.drift(a)
+    earned = progress, weighted_rounds.second_moment(a), drift
     noise = size * (spread(run) + 2 * late_share(run) * S * r.eta * tau)
     update = partial(local.whole_update, r)
     return fallen(r, r.next, G, update, earned, mu, noise)
@@ -201,28 +183,20 @@ def full_round(mu: Ratio) -> Theorem:
     """Return the recursion of full participation in the drawn run, SFL-V1."""
     r = Round(notation.equal_paces(k.Kind.V1, tau, ETA, k.Participants.UPDATES))
     noise = r.eta**2 * tau**2 * G2 * (1 + Fraction(2, 3) * S * r.eta * tau)
-    progress = own_progress(r, local_progress(r, mu, of(i)))
+    away, gp = r.x - BEST, r.local_gradient(of(i))
+    progress = combine(
+        r.summed(local_progress(r, mu, of(i)), tau, k.weight(n)),
+        local.linear_both(r, gp, away, tau, k.weight(n)),
+        local.whole_centred(r, away),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(BEST), tau),
+    )
     earned = progress, full_moment(r), local.bounded_drift(r)
     G = own_mean(r, gradients(r))
     return fallen(r, full(r), G, partial(full_update, r), earned, mu, noise)
 
 
 # A round of those who are drawn ------------------------------------------------------
-
-
-def met_progress(r: Round, one: Theorem) -> Theorem:
-    """Return the progress with draws, for SFL-V1: they have mean 1."""
-    G = local.whole_mean(r, gradients(r))
-    return combine(one, derived.expect(r.run, now, k.inner(G, r.x - BEST)))
-
-
-def met_moment(r: Round) -> Theorem:
-    """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V1."""
-    more = k.weight(n) ** 2 * (inverse_q(n) - 1)
-    means = derived.expect(r.run, now, k.norm2(local.whole_mean(r, gradients(r))))
-    return combine(
-        (means, -1), full_moment(r), sum_over(own_sum(r), k.CLIENTS, n, more)
-    )
 
 
 def averaged_move(r: Round, side: k.Side) -> Theorem:
@@ -233,43 +207,13 @@ def averaged_move(r: Round, side: k.Side) -> Theorem:
     share = rules.share(r.run, n, now, side)
     total = k.summed(steps(tau), i, gradients(r))
     inside = k.part(side, total)
-    block = local.block_below(side, total, own_sum(r))
+    block = local.block_below(side, total, client_sum(of_run(r)))
     bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
     return combine(
         (moved(r, side), -1),
         (rules.jensen(k.CLIENTS, n, ratio(1), inside * share), r.eta**2),
         (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
         (derived.expect(r.run, now, bound), -1),
-    )
-
-
-def visited_progress(mu: Ratio) -> Theorem:
-    """Return the same for SFL-V2, D with draws as weights."""
-    r, share = drawn.r, drawn.share()
-    away, gp = r.x - BEST, r.local_gradient(of(i))
-    F = (
-        k.value_of(k.Local(n), r.x)
-        - k.value_of(k.Local(n), BEST)
-        + k.norm2(away) * (mu / 4)
-    )
-    return combine(
-        r.summed(local_progress(r, mu, of(i)), tau, share),
-        local.linear_both(r, gp, away, tau, share),
-        drawn.centred(away),
-        (derived.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
-        (rules.mean_value(r.x), -tau),
-        (rules.mean_value(BEST), tau),
-    )
-
-
-def visited_moment() -> Theorem:
-    """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V2."""
-    r, share, W = drawn.r, drawn.share(), drawn.W
-    inside = k.summed(steps(tau), i, gradients(r))
-    return combine(
-        rules.jensen(k.CLIENTS, n, share, inside),
-        (sum_over(own_sum(r), k.CLIENTS, n, share), W),
-        (derived.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
     )
 
 
@@ -364,13 +308,7 @@ def printed_rate(kind: k.Kind, who: k.Participants) -> Theorem:
 # General convex: the mean gap at a constant rate -------------------------------------
 
 T, eta = notation.count("T"), notation.positive("eta")
-r = Round(notation.equal_paces(k.Kind.V1, tau, k.Rate(eta)))
 alpha = eta * tau
-
-
-def averaged(one: Theorem, run: k.Split) -> Theorem:
-    """Return the mean over T rounds."""
-    return local.nearer(one, Round(run), T, 1 / (2 * alpha * T))
 
 
 @cache
@@ -382,33 +320,5 @@ def mean_gap(kind: k.Kind, who: k.Participants) -> Theorem:
     """
     own, family = one_round(kind, ratio(0), who), k.RoundFamily("eta", Sort.POSITIVE)
     one = rules.instantiate(own, ((family, k.Rate(eta)),), ())
-    return averaged(one, notation.equal_paces(kind, tau, k.Rate(eta), who))
-
-
-def gap_round() -> Theorem:
-    """Return ``2 alpha gap <= ||x - x*||^2 - ||x' - x*||^2 + 7/6 alpha^2 G2``.
-
-    Smoothness from the local point to x, convexity from it to x*: a repair of (12).
-    """
-    p, before, after = r.point(of(i)), r.x - BEST, r.next - BEST
-    small = rules.assume(k.constant(1 - 2 * S * alpha))
-    one = combine(
-        rules.smooth(k.Local(n), S, p, r.x),
-        derived.convex(k.Local(n), ratio(0), p, BEST),
-    )
-    cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
-    return combine(
-        (own_progress(r, one), 2 * eta),
-        (local.whole_update(r, before), -2),
-        (local.whole_update(r, r.next - r.x), -1),
-        (local.whole_update(r, local.whole_mean(r, gradients(r))), eta),
-        (full_moment(r), eta**2),
-        (local.bounded_drift(r), eta * S),
-        (small, alpha**2 * G2 / 6),
-        target=k.norm2(before) - k.norm2(after) + cost - gap(r) * (2 * alpha),
-    )
-
-
-def theorem() -> Theorem:
-    """Return the mean of the gaps of SFL-V1 over T rounds, 2 S alpha <= 1."""
-    return averaged(gap_round(), r.run)
+    run = notation.equal_paces(kind, tau, k.Rate(eta), who)
+    return local.nearer(one, Round(run), T, 1 / (2 * alpha * T))

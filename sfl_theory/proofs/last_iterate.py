@@ -26,21 +26,10 @@ from sfl_theory.kernel.rules import Replaceable, Theorem
 from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
 from sfl_theory.proofs import derived
 from sfl_theory.proofs import reference_models as ref
-from sfl_theory.proofs.local_steps import (
-    G2,
-    S,
-    now,
-    t,
-)
+from sfl_theory.proofs.local_steps import G2, S, now, t
 from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
 from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
-from sfl_theory.proofs.weighted_rounds import (
-    BEST,
-    T,
-    Weighted,
-    eta,
-    tau,
-)
+from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, eta, tau
 
 # From the first round to the last one ------------------------------------------------
 

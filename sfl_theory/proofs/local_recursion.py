@@ -12,7 +12,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import G2, S, eps2, now, sigma2, whole_moved, young
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
@@ -235,7 +235,7 @@ def first_steps(a: Number, b: Number) -> Theorem:
         (rules.longer(j, R.away(of(j)), at, tau), at * (1 + b) * S**2),
     )
     noisy = combine(
-        noises.martingale(R.run, n, now, at, None),
+        derived.martingale(R.run, n, now, at, None),
         sum_over(noise_bound(of(j)), steps(at), j),
     )
     one = combine(

@@ -11,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
@@ -52,6 +52,11 @@ class Round:
     def next(self) -> k.Vec:
         """The model after the round."""
         return k.iterate(self.run, now + 1)
+
+    @property
+    def fall(self) -> k.Lin:
+        """``f(x) - f(x')``."""
+        return k.value_of(k.MEAN, self.x) - k.value_of(k.MEAN, self.next)
 
     @property
     def gradient(self) -> k.Vec:
@@ -147,7 +152,7 @@ def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
     ]
-    target = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = r.fall
     for side, G in moves.items():
         uses += [
             (rules.update(r.run, side, now, g), -1),
@@ -257,7 +262,7 @@ def block_drift(
     size = size_of_sum(steps(made), j, gp, made, long)
     later = k.summed(steps(long), j, k.norm2(gp))
     rest = combine() if not rests else _positive_sum(gp, long)
-    noisy = noises.martingale(r.run, n, now, made, side)
+    noisy = derived.martingale(r.run, n, now, made, side)
     uses: list[tuple[Theorem, Number]] = [
         (moved(r, side, step, made, rests), -1),
         (young(A, B, 1), r.eta**2),
@@ -353,7 +358,7 @@ def whole_descent(r: Round) -> Theorem:
     """Return ``f(x') <= f(x) - eta <grad f, G> + S eta^2/2 ||G||^2``."""
     step, g, eta = r.next - r.x, r.gradient, r.eta
     G = whole_mean(r, stochastic(r.run, n, now, of(i)))
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    fall = r.fall
     return combine(
         smooth_mean(S, r.x, r.next),
         (whole_update(r, g), -1),
@@ -386,7 +391,7 @@ def no_noise(r: Round) -> Theorem:
 def whole_noise(r: Round) -> Theorem:
     """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
     tau = r.steps(k.Side.CLIENT)
-    apart = noises.independent(r.run, n, i, k.weight(n), now, tau, None)
+    apart = derived.independent(r.run, n, i, k.weight(n), now, tau, None)
     bound = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(apart, r.summed(bound, tau, k.weight(n) ** 2))
 

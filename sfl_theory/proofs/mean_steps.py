@@ -1,4 +1,4 @@
-r"""One step of the mean of the clients' models: its distance, and its gap.
+r"""One step of the mean of the clients' models, and means over steps at one rate.
 
 The step is `minibatch_stepwise.Walk`'s, of MiniBatch-SFL or of SFL-V1 whose sides step
 together, or `one_clock.Clock`'s. :math:`\Delta` is the mean's squared distance, D how
@@ -8,6 +8,8 @@ rate.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,7 +18,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Exact, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, weight
-from sfl_theory.proofs import derived, noises
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import foundations as found
 from sfl_theory.proofs.minibatch_stepwise import (
     BEST,
@@ -78,10 +80,6 @@ class MeanStep:
         """The gradient of f at the mean model."""
         return k.gradient(k.MEAN, self.middle)
 
-    def _known(self, factor: Ratio, share: Ratio) -> Theorem:
-        """Return ``factor - share S h >= 0`` from `small`."""
-        return sign(factor - share * S * self.h, (self.small, share))
-
     def fresh(self, known: Vec) -> Theorem:
         """Return ``<sum a xi, known> = 0`` for what is known before the step."""
         at = self.walk.run, n, *self.walk.at
@@ -93,7 +91,7 @@ class MeanStep:
         run, (round_, step) = self.walk.run, self.walk.at
         each = derived.variance(run, sigma2, n, round_, step)
         return combine(
-            (noises.of_steps(run, n, round_, step, step), -1),
+            (derived.of_steps(run, n, round_, step, step), -1),
             sum_over(each, CLIENTS, n, weight(n) ** 2),
         )
 
@@ -187,15 +185,15 @@ class MeanStep:
             signs=[sign(left, (self.small, 2 * (1 + young) * self.h))],
         )
 
-    def bounded_descent(self, G2: Ratio) -> Theorem:
-        """Return ``Delta' <= Delta - 2h gap + S h D + h^2 G^2``, convex functions."""
+    def bounded_descent(self, G2: Ratio, mu: Ratio = ZERO) -> Theorem:
+        """Return ``Delta' <= (1 - mu h) Delta - 2h gap + S h D + h^2 G^2``."""
         run, h, y = self.walk.run, self.h, self.middle - BEST
         g = rules.stochastic(run, n, *self.walk.at)
         each = derived.bounded_gradient(run, G2, n, *self.walk.at)
         return combine(
             self.square(),
             (self.fresh(y), 2 * h),
-            self._toward(ZERO),
+            self._toward(mu),
             (rules.jensen(CLIENTS, n, weight(n), g), h**2),
             (over(each), h**2),
         )
@@ -251,3 +249,99 @@ class MeanStep:
             (total + (BEST - wbar) * mu, 1),
             target=norm2(total) - gap(wbar) * (2 * mu),
         )
+
+
+# At a constant rate: means over all steps ---------------------------------------------
+
+RATE, G2 = notation.positive("eta"), notation.nonnegative("G2")
+FREE = rules.square(ZERO)
+"""That says nothing of the rate."""
+
+
+def distance(at: Vec) -> k.Lin:
+    """Return the squared distance to the minimiser."""
+    return norm2(at - BEST)
+
+
+class Averaged(ABC):
+    """The n steps of a run at the rate eta; F is what they are apart in all."""
+
+    @property
+    @abstractmethod
+    def walk(self) -> Walk:
+        """The steps."""
+
+    @property
+    @abstractmethod
+    def made(self) -> Ratio:
+        """The number n of steps."""
+
+    @property
+    @abstractmethod
+    def last(self) -> Vec:
+        """The model after them."""
+
+    @abstractmethod
+    def whole(
+        self, gained: Theorem, form: Callable[[Vec], k.Lin], apart: Ratio
+    ) -> Theorem:
+        """Return the sum of what all steps gain, at most the first form.
+
+        Args:
+            gained: by a step, at most what it takes from the form of the mean model.
+            form: of a model.
+            apart: the factor of D in what is gained.
+
+        Returns:
+            The theorem, F for D.
+        """
+
+    def one(self, small: Theorem, modulus: Ratio | None = ZERO) -> MeanStep:
+        """Return the step of the mean model."""
+        return MeanStep(self.walk, RATE, small, modulus)
+
+    def at_most(self, most: Fraction) -> Theorem:
+        """Return ``S eta <= most``, an assumption."""
+        return rules.assume(constant(most - S * RATE))
+
+    def average_gap(self) -> Theorem:
+        r"""Return the mean gap at any rate.
+
+        At most :math:`\frac{\Delta^0}{2\eta n}+\frac\eta2G^2+\frac S{2n}F`.
+        """
+        one, share = self.one(FREE), 1 / (2 * RATE * self.made)
+        whole = self.whole(one.bounded_descent(G2), distance, S * RATE)
+        return combine((whole, share), (self.last - BEST, share))
+
+    def average_gap_divided(self) -> Theorem:
+        r"""Return the same with the noise of the mean, for :math:`S\eta\le\frac14`.
+
+        At most :math:`\frac{\Delta^0}{\eta n}+\eta\sum_na_n^2\sigma_n^2
+        +\frac{3S}{2n}F`.
+        """
+        one = self.one(self.at_most(Fraction(1, 4)))
+        apart, share = Fraction(3, 2) * S * RATE, 1 / (RATE * self.made)
+        less = sign(RATE - 4 * S * RATE**2, (one.small, 4 * RATE))
+        fewer = sign(apart - S * RATE * (1 + 2 * S * RATE), (one.small, 2 * S * RATE))
+        gained = combine(
+            one.toward_best(1, ZERO),
+            (derived.lowest(k.MEAN, one.middle), RATE - 4 * S * RATE**2),
+            (self.positive(), rules.number_of(fewer.form)),
+            signs=[less, fewer],
+        )
+        whole = self.whole(gained, distance, apart)
+        return combine((whole, share), (self.last - BEST, share))
+
+    def average_gradient(self) -> Theorem:
+        r"""Return the mean squared gradient, for :math:`S\eta\le1`.
+
+        At most :math:`\frac{2(f^0-f^*)}{\eta n}+S\eta\sum_na_n^2\sigma_n^2
+        +\frac{S^2}nF`.
+        """
+        one, share = self.one(self.at_most(Fraction(1)), None), 2 / (RATE * self.made)
+        whole = self.whole(one.value_descent(0), gap, S**2 * RATE / 2)
+        return combine((whole, share), (derived.lowest(k.MEAN, self.last), share))
+
+    def positive(self) -> Theorem:
+        """Return ``D >= 0``."""
+        return over(combine((self.walk.apart(J), 1)))

@@ -17,7 +17,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, halfway, in_order, notation
+from sfl_theory.proofs import derived, halfway, notation, visited
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.foundations import smooth_mean
@@ -31,7 +31,6 @@ from sfl_theory.proofs.halfway import (
     R,
     Z,
     alpha,
-    at_least,
     away,
     beta,
     client,
@@ -45,9 +44,9 @@ from sfl_theory.proofs.halfway import (
 )
 from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, n, now, t
 from sfl_theory.proofs.moves import FAMILY
-from sfl_theory.proofs.notation import combine, of, steps, sum_over
+from sfl_theory.proofs.notation import at_least, combine, of, steps, sum_over, variable
 from sfl_theory.proofs.strongly_convex import S, mu, tau
-from sfl_theory.proofs.successive_rounds import cleared, variable
+from sfl_theory.proofs.successive_rounds import cleared
 
 share = notation.nonnegative("c")
 """How much of the drift is seen along the mean way; beta is Young's beside the way."""
@@ -264,12 +263,11 @@ def descent(noisy: bool = True) -> Theorem:
     g, G = R.gradient, M + Z
     C = S / 2 * (1 + alpha * S * of_way())
     room, rest = 1 - 2 * alpha * C * (1 + small), 1 - share
-    fall = k.value_of(k.MEAN, R.x) - k.value_of(k.MEAN, R.next)
     added = alpha**3 * S**2 / 2 * (rest / 2 + (share + beta) * late()) * G2
     added = added + C * alpha**2 / tau * (1 + 1 / small) * halfway.spread(noisy)
     plain = combine(
         (strong.with_smoothness(local.whole_deviation(R)), 1),
-        (in_order.bounded_drift(R), tau * S**2),
+        (visited.bounded_drift(R), tau * S**2),
     )
     return combine(
         (smooth_mean(S, R.x, R.next), 1),
@@ -280,7 +278,7 @@ def descent(noisy: bool = True) -> Theorem:
         (M * small - Z, C * eta**2 / small),
         (M, room * eta / (2 * tau)),
         (halfway.noise(noisy), C * eta**2 * (1 + 1 / small)),
-        target=fall + k.constant(added) - k.norm2(g) * (alpha / 2),
+        target=R.fall + k.constant(added) - k.norm2(g) * (alpha / 2),
         signs=[at_least(room), at_least(rest)],
     )
 

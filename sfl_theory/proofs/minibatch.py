@@ -8,11 +8,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, foundations, noises, notation
+from sfl_theory.proofs import derived, foundations, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import Above
-from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
-from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
+from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, sigma2, t
+from sfl_theory.proofs.mean_steps import MeanStep
+from sfl_theory.proofs.minibatch_stepwise import K, Walk, over
+from sfl_theory.proofs.notation import combine, nonnegative, of, sign, variable
 
 mu, R2, gamma = notation.positive("mu"), nonnegative("R2"), 7 + nonnegative("g")
 BEST = k.vec(k.Star(k.MEAN))
@@ -30,60 +32,6 @@ def distance(r: Round, at: Number) -> k.Lin:
     return k.norm2(k.iterate(r.run, at) - BEST)
 
 
-def own_steps(r: Round) -> Theorem:
-    """Return ``sum_n a_n sum_{i<1} ||p_i - x||^2 <= 0``: the local step starts at x."""
-    g = stochastic(r.run, n, now, of(j))
-    bound = sum_over(
-        derived.bounded_gradient(r.run, R2, n, now, of(j)), steps(of(i)), j
-    )
-    uses: list[tuple[Theorem, Number]] = []
-    for side in k.Side:
-        away, own = k.part(side, r.away(of(i))), k.part(side, g)
-        total = k.summed(steps(of(i)), j, own)
-        each = rules.jensen(steps(of(i)), j, ONE, own)
-        if side is k.Side.SERVER:
-            each = combine(
-                rules.jensen(k.CLIENTS, n, k.weight(n), total),
-                sum_over(each, k.CLIENTS, n, k.weight(n)),
-            )
-            total = k.summed(k.CLIENTS, n, total * k.weight(n))
-        moved = away + total * r.eta
-        zero = derived.local_update(
-            r.run, n, now, of(i), side, moved - total * 2 * r.eta
-        )
-        uses += [(zero, -1), (each, r.eta**2)]
-        rest = sum_over(combine((k.part(other(side), g), 1)), steps(of(i)), j)
-        fits = combine(bound, rest, _blocks(g))
-        if side is k.Side.SERVER:
-            fits = sum_over(fits, k.CLIENTS, n, k.weight(n))
-        uses.append((fits, r.eta**2 * of(i)))
-    uses.append((rules.blocks(r.away(of(i)), r.away(of(i))), -1))
-    return r.summed(combine(*uses), 1, k.weight(n))
-
-
-def _blocks(g: k.Vec) -> Theorem:
-    """Return ``sum_{j<i} ||g||^2 = sum_{j<i} (||g_c||^2 + ||g_s||^2)``."""
-    return sum_over(rules.blocks(g, g), steps(of(i)), j)
-
-
-def moved(r: Round) -> Theorem:
-    """Return ``||x' - x*||^2 = ||x - x* - eta G||^2``."""
-    here, after = r.x - BEST, r.next - BEST
-    there = here - local.whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
-    target = k.norm2(there) - k.norm2(after)
-    return combine((local.whole_update(r, after + there), -1), target=target)
-
-
-def second_moment(r: Round) -> Theorem:
-    """Return ``||G||^2 <= R2``."""
-    g = stochastic(r.run, n, now, of(i))
-    return combine(
-        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, g)),
-        sum_over(rules.jensen(steps(1), i, ONE, g), k.CLIENTS, n, k.weight(n)),
-        r.summed(derived.bounded_gradient(r.run, R2, n, now, of(i)), 1, k.weight(n)),
-    )
-
-
 convex_mean = partial(foundations.convex_mean, mu)
 growth = partial(foundations.growth, mu)
 
@@ -98,35 +46,36 @@ def along_block(
     )
 
 
-def toward(r: Round) -> Theorem:
-    """Return ``E<G, x - x*> >= f(x) - f* >= mu/2 ||x - x*||^2``."""
-    here, p = r.x - BEST, r.point(of(i))
-    own = r.local_gradient(of(i))
-    one = combine(
-        derived.convex(k.Local(n), mu, p, BEST),
-        derived.majorant(k.Local(n), S, p, r.x),
-        (combine((p - BEST, 1)), mu / 2),
+@cache
+def any_iteration() -> Theorem:
+    """Return `iteration` at the rates eta(t): the only local step is at the model."""
+    pace = k.Pace(k.natural(K), notation.rates("eta"))
+
+    def move(step: Ratio, client: k.Client = n) -> k.Vec:
+        return stochastic(run, client, now, step) * run.client.rate.at(now)
+
+    run = k.Split(k.Kind.MINIBATCH, k.Participants.EVERYONE, pace, pace)
+    walk = Walk(run, move)
+    one = MeanStep(walk, pace.rate.at(now), rules.square(ratio(0)))
+    step = combine(
+        one.bounded_descent(R2, mu),
+        (derived.lowest(k.MEAN, one.middle), 2 * one.h),
     )
-    return combine(
-        r.summed(one, 1, k.weight(n)),
-        local.linear_both(r, own, here, ONE, k.weight(n)),
-        local.whole_centred(r, here),
-        (own_steps(r), S / 2),
-        (rules.mean_value(r.x), -1),
-        rules.mean_value(BEST),
-        growth(r.x),
+    x, after = (k.iterate(run, at) for at in (now, now + 1))
+    whole = combine(
+        rules.instantiate(step, ((j, ratio(0)),), ()),
+        (walk.same_start(), S * one.h),
+        (walk.start_of_mean(walk.middle(0) + x - BEST * 2), mu * one.h - 1),
+        walk.ends(walk.middle(K) + after - BEST * 2),
     )
+    single = rules.instantiate(whole, ((variable(K), ratio(1)),), ())
+    return rules.cut(single, combine(target=k.constant(0)))
 
 
 def iteration(r: Round) -> Theorem:
     """Return ``||x' - x*||^2 <= (1 - mu eta) ||x - x*||^2 + eta^2 R2``."""
-    right = distance(r, now) * (1 - mu * r.eta) + k.constant(r.eta**2 * R2)
-    return combine(
-        moved(r),
-        (toward(r), 2 * r.eta),
-        (second_moment(r), r.eta**2),
-        target=right - distance(r, now + 1),
-    )
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    return rules.instantiate(any_iteration(), ((family, r.run.client.rate),), ())
 
 
 @cache
@@ -150,7 +99,7 @@ def rate() -> Theorem:
 
 def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
     """Return ``||sum_n a_n sum_{i<1} xi||^2 <= sum_n a_n^2 sigma_n^2``, of one side."""
-    apart = noises.independent(r.run, n, i, k.weight(n), now, ONE, side)
+    apart = derived.independent(r.run, n, i, k.weight(n), now, ONE, side)
     bound = derived.variance(r.run, sigma2(n), n, now, of(i))
     if side is not None:
         xi = r.noise(of(i))
@@ -168,11 +117,6 @@ ETA_SMALL = rules.assume(k.constant(1 / (4 * S) - ETA))
 def at_rate(theorem: Theorem, rate: Ratio) -> Theorem:
     """Return a theorem on any rate for one of a step."""
     return rules.instantiate(theorem, ((RATE, rate),), ())
-
-
-def over(theorem: Theorem) -> Theorem:
-    """Return the mean over clients."""
-    return sum_over(theorem, k.CLIENTS, n, k.weight(n))
 
 
 def self_bounding(

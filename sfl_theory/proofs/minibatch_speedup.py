@@ -26,7 +26,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, part, weight
-from sfl_theory.proofs import derived, noises
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.counted_steps import counted, distance_ends, value_ends
 from sfl_theory.proofs.foundations import cocoercive, monotone
@@ -124,7 +124,7 @@ def drift(kind: k.Kind) -> Theorem:
         (st.over(derived.unbiased(run, n, now, J, own(seen))), 2 * r * h),
         (st.of_mean(seen, zbar), 2 * r * h),
         (st.of_mean(xi, zbar), -2 * r * h**2),
-        (noises.of_steps(run, n, now, J, J, side), r * h**2),
+        (derived.of_steps(run, n, now, J, J, side), r * h**2),
         (
             sum_over(each, CLIENTS, n, weights, [rules.weight_below_one(n)]),
             r * h**2,
@@ -295,6 +295,34 @@ def distance(kind: k.Kind = k.Kind.MINIBATCH) -> Theorem:
     )
     ends = distance_ends(step.walk)
     return over_rounds(one.one_round(*ends), norm2(before - st.BEST))
+
+
+@cache
+def simple() -> Theorem:
+    r"""Return the distance over :math:`E=\gamma+n`, from :math:`8S/\mu\le\gamma+1`.
+
+    At most :math:`\gamma\Delta^0`, :math:`\frac4{\mu^2}` times the noise of the mean
+    and :math:`\frac{176}{49\mu^2}(K-1)` times :math:`\sum a_n\sigma_n^2
+    +(2K+1)\delta^2`.
+    """
+    low, steps_, end = st.gamma, K * T, st.gamma + K * T
+    late = (end - 1) * (end - 2) * (end - 3)
+    start, last = (k.iterate(RUN, at) - st.BEST for at in (ratio(0), T))
+    level = mean(n, weight(n) * st.sigma2) + (2 * K + 1) * st.delta2
+    noise = 4 / mu**2 * (SINGLE + Fraction(44, 49) * (K - 1) * level)
+    apart = APART + (4 * K + 1) / 3 * st.delta2
+    factor = Fraction(5, 3) * steps_ / (mu**2 * late)
+    positive = sum_over(
+        rules.weight_below_one(n), CLIENTS, n, weight(n) * st.sigma2 * factor
+    )
+    more = combine(target=constant(K - 1))
+    return combine(
+        distance(),
+        (st.SMOOTH, factor * (K - 1) * apart),
+        (start, low / end - (low - 1) * (low - 2) * (low - 3) / late),
+        target=(norm2(start) * low + constant(noise)) * (1 / end) - norm2(last),
+        signs=[combine((positive, K - 1), signs=[more])],
+    )
 
 
 # The gap itself -----------------------------------------------------------------------

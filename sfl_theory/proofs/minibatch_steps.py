@@ -1,8 +1,11 @@
-r"""One local step of MiniBatch-SFL, and the drift of its client blocks.
+r"""MiniBatch-SFL under bounded gradients: a local step, its drift, T rounds.
 
 The run steps at rate 1; its stochastic gradients are those of the statement times
 :math:`\eta=2/(\mu x)`, :math:`x=\gamma+Kt+j`. :math:`\Delta` is the mean model's
 distance, D how far the local ones are apart.
+
+With :math:`c(x)=(x-1)(x-2)(x-3)(x-4)` and :math:`P(x)=x^3-10x^2+35x-50`,
+:math:`c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}` does not grow.
 """
 
 from __future__ import annotations
@@ -14,10 +17,19 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived, notation
-from sfl_theory.proofs.local_steps import S, m, n, now
+from sfl_theory.proofs.local_steps import S, m, n, now, t
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
 from sfl_theory.proofs.minibatch_stepwise import Walk, of_all, over
-from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    nat,
+    of,
+    sign,
+    steps,
+    sum_over,
+    variable,
+)
 
 K, delta2, any_gamma = (
     count("K"),
@@ -47,7 +59,7 @@ def gradient_of(step: Ratio, client: k.Client) -> k.Vec:
 WALK = Walk(RUN, gradient_of)
 point, moved, step, mean_step = WALK.point, WALK.moved, WALK.step, WALK.mean_step
 middle, apart, spread, distance = WALK.middle, WALK.apart, WALK.spread, WALK.distance
-starts, same_start, ends = WALK.starts, WALK.same_start, WALK.ends
+same_start, ends = WALK.same_start, WALK.ends
 
 # One step: how far the local models are apart, and the mean model's distance --------
 
@@ -155,18 +167,6 @@ def descent() -> Theorem:
 def from_7(theorem: Theorem) -> Theorem:
     """Return the theorem for ``gamma = 7 + g``."""
     return rules.instantiate(theorem, ((variable(any_gamma), gamma),), ())
-
-
-def variable(number: Ratio) -> k.Var:
-    """Return the parameter that a number is.
-
-    Raises:
-        TypeError: it is none.
-    """
-    (one,) = number.free
-    if not isinstance(one, k.Var):
-        raise TypeError(f"{number} is no parameter")
-    return one
 
 
 # How far the local models of MiniBatch-SFL drift apart in a round, any gamma > 0 -----
@@ -284,3 +284,94 @@ def no_drift() -> Theorem:
     one = combine(same_start(), over(client), target=bound - block)
     size = count("epochs") * count("batches")
     return rules.instantiate(one, ((variable(K), size),), ())
+
+
+# The distance to the optimum after T rounds ------------------------------------------
+
+V = R2 + (K - 1) * B
+
+
+def falling(x: Ratio) -> Ratio:
+    """Return ``c(x)``, for which ``c(x+1) (1 - 4/x) = c(x)``."""
+    return (x - 1) * (x - 2) * (x - 3) * (x - 4)
+
+
+def weighted(d: k.Lin, x: Ratio) -> k.Lin:
+    """Return ``c(x) d - P(x) 4V/(3 mu^2)``.
+
+    ``P(x) <= c(x)/x`` and ``P(x+1) - P(x) >= 3 c(x+1)/x^2``.
+    """
+    P = x**3 - 10 * x**2 + 35 * x - 50
+    return d * falling(x) - k.constant(P * 4 * V / (3 * mu**2))
+
+
+def near(x: Ratio) -> Ratio:
+    """Return what D weighs in the potential, for every step that is left."""
+    return 4 * S / mu * (x - 1) * (x - 2) * (x - 3)
+
+
+def potential(step_: Ratio) -> k.Lin:
+    """Return ``Phi``: `weighted` of the distance, and D."""
+    x = clock(step_)
+    return weighted(distance(step_), x) + spread(step_) * (near(x) * (K - step_))
+
+
+def few() -> Theorem:
+    """Return ``4S/mu r <= (K - 1)(x - 3)``."""
+    x = clock(J)
+    smooth = rules.assume(k.constant(gamma - 8 * S / mu + 1))
+    return combine(
+        (sign(gamma / 7 - S / mu, (smooth, ratio(1) / 8)), 4 * r),
+        (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7),
+        target=k.constant((K - 1) * (x - 3) - 4 * S / mu * r),
+        signs=[sign(4 * r, (LEFT, 4))],
+    )
+
+
+def grown() -> Theorem:
+    """Return ``Phi' <= Phi``."""
+    x = clock(J)
+    low, later = (x - 1) * (x - 2), near(clock(J + 1)) * r
+    rest, left = (x - 3) * (J + 1) + r * (2 * K - 3), 2 * S / mu * low / K
+    kept = sign(rest, (rules.square(r - 1), 2), (LEFT, 3 + 2 * J))
+    signs = [sign(later, (LEFT, near(clock(J + 1)))), sign(rest * left, (kept, left))]
+    return combine(
+        (from_7(descent()), x * low * (x - 3)),
+        (from_7(drift()), later),
+        (few(), 4 / (mu**2 * x**2) * B * x * low),
+        (over(combine((apart(J), 1))), rest * left),
+        target=potential(J) - potential(J + 1),
+        signs=signs,
+    )
+
+
+@cache
+def rounds() -> Theorem:
+    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``.
+
+    In a round ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow; local points start
+    and end it at the models.
+    """
+
+    def level(at: Ratio) -> k.Lin:
+        return weighted(k.norm2(k.iterate(RUN, at) - BEST), gamma + K * at)
+
+    zero, T = ratio(0), count("T")
+    first = middle(zero) + k.iterate(RUN, now) - BEST * 2
+    last = middle(K) + k.iterate(RUN, now + 1) - BEST * 2
+    one = combine(
+        sum_over(grown(), steps(K), j),
+        derived.telescope(j, potential(J), K),
+        (same_start(), near(clock(0)) * K),
+        (WALK.start_of_mean(first), -falling(clock(0))),
+        (ends(last), falling(clock(K))),
+    )
+    end, start = gamma + K * T, k.iterate(RUN, 0) - BEST
+    share = 1 / falling(end)
+    bound = k.norm2(start) * gamma + k.constant(4 * V / (3 * mu**2))
+    return combine(
+        (sum_over(one, steps(T), t), share),
+        (derived.telescope(t, level(now), T), share),
+        (start, gamma / end - falling(gamma) * share),
+        target=bound * (1 / end) - k.norm2(k.iterate(RUN, T) - BEST),
+    )

@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Client, Vec, norm2, part, summed, weight
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.notation import combine, count, nat, of, steps, sum_over
 
 n, m, other = Client("n"), Client("m"), Client("k")
@@ -268,4 +268,4 @@ def fresh(known: Vec) -> Theorem:
 
 def uncorrelated(side: terms.Side | None, way: int) -> Theorem:
     """Return ``way (sum a^2 ||xi||^2 - ||sum a xi||^2) >= 0``, of a block if named."""
-    return combine((noises.of_steps(RUN, n, now, J, J, side), -way))
+    return combine((derived.of_steps(RUN, n, now, J, J, side), -way))

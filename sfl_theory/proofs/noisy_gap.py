@@ -21,11 +21,11 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, in_order, notation, sharp_rounds, weighted_rounds
+from sfl_theory.proofs import derived, notation, sharp_rounds, visited, weighted_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as visits
 from sfl_theory.proofs.foundations import convex_mean, growth
-from sfl_theory.proofs.local_steps import G2, Round, S, i, n, now, t, young
+from sfl_theory.proofs.local_steps import G2, S, i, n, now, t, young
 from sfl_theory.proofs.notation import Use, combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import s_a2
 from sfl_theory.proofs.sharp_rounds import Sharp
@@ -156,7 +156,7 @@ def drift(a: Noisy) -> Theorem:
     if a.drawn_visits:
         return weighted_rounds.drift(a.weighted)
     if a.kind.visits:
-        return in_order.bounded_drift(a.round)
+        return visited.bounded_drift(a.round)
     return a.round.summed(own_drift(a.weighted), tau, k.weight(n))
 
 
@@ -245,17 +245,12 @@ def values(a: Noisy) -> Theorem:
         (g * (2 * SHARE * tau) + d * (1 - eps), eta / (4 * SHARE * tau)),
         (small_change(a), eta / tau * of_d),
         (g, alpha * eps * spare),
-        target=fall(r) - kept + k.constant(noise + drift),
+        target=r.fall - kept + k.constant(noise + drift),
         signs=[
             combine((rules.square(1 - eps), eta / (4 * SHARE * tau))),
             sign(alpha * eps * spare, (a.small, alpha * eps * most / 8)),
         ],
     )
-
-
-def fall(r: Round) -> k.Lin:
-    """Return ``f(x) - f(x')``."""
-    return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
 
 
 def progress(a: Noisy) -> Theorem:

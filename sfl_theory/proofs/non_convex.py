@@ -11,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
-from sfl_theory.proofs import derived, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
@@ -156,7 +156,7 @@ def noise_size(p: TwoPaces) -> Theorem:
     r, H, a2 = p.round, p.high, k.weight(n) ** 2
     xi = r.noise(of(i))
     orthogonal = [
-        noises.independent(r.run, n, i, k.weight(n), now, r.steps(side), side)
+        derived.independent(r.run, n, i, k.weight(n), now, r.steps(side), side)
         for side in k.Side
     ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
@@ -180,9 +180,8 @@ def room(p: TwoPaces, times: Number) -> k.Lin:
     That is what one round may cost: ``eta tau_min/4 ||grad f||^2`` stays below it.
     """
     r = p.round
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     noise = times * S * (p.low**2 + p.high**2) * r.eta**2
-    return fall + k.constant(noise * (p.sigma_w + p.kappa * eps2))
+    return r.fall + k.constant(noise * (p.sigma_w + p.kappa * eps2))
 
 
 def one_round(p: TwoPaces, times: Number = 2) -> Theorem:
@@ -290,7 +289,7 @@ def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
     A, B = k.summed(steps(tau), i, gp), k.summed(steps(tau), i, xi)
     V = A + B
     size = local.size_of_sum(steps(tau), i, gp, tau, H)
-    noisy = noises.martingale(r.run, n, now, tau, side)
+    noisy = derived.martingale(r.run, n, now, tau, side)
     one = combine(
         local.young(A, B, c),
         (size, 1 + ratio(c)),

@@ -122,6 +122,17 @@ def sign(number: Ratio, *uses: Use) -> Theorem:
     return combine(*uses, target=k.constant(number))
 
 
+def at_least(number: Number) -> Theorem:
+    """Return the assumption ``number >= 0``."""
+    return rules.assume(k.constant(ratio(number)))
+
+
+def variable(number: Ratio) -> k.Var:
+    """Return the parameter that a number is."""
+    (found,) = (one for one in number.free if isinstance(one, k.Var))
+    return found
+
+
 def sum_over(
     theorem: Theorem,
     binder: k.Binder,

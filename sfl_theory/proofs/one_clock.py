@@ -9,6 +9,7 @@ periods or not. All else is a step of `mean_steps`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory.kernel import hypotheses as h
@@ -18,9 +19,8 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Lin, Side, Vec, constant, norm2, part
 from sfl_theory.proofs import derived, notation
-from sfl_theory.proofs.mean_steps import SINGLE, ZERO, MeanStep, gap
+from sfl_theory.proofs.mean_steps import SINGLE, ZERO, Averaged, MeanStep, gap
 from sfl_theory.proofs.minibatch_stepwise import (
-    BEST,
     J,
     S,
     Walk,
@@ -39,7 +39,7 @@ BLOCKS = {
     Side.CLIENT: notation.nonnegative("G2_c"),
     Side.SERVER: notation.nonnegative("G2_s"),
 }
-T, G2 = count("T"), notation.nonnegative("G2")
+T = count("T")
 q, i, r, since, always = nat("q"), nat("i"), nat("r"), nat("since"), nat("v")
 until, R = nat("until"), of(r)
 W = k.Point("w")
@@ -82,12 +82,8 @@ class Clock(Walk):
         )
 
 
-class Steps:
-    """Iterations at one constant rate, of convex functions."""
-
-    most = Fraction(1, 4)
-    """The largest S eta, where one is assumed."""
-    modulus: Ratio | None = ZERO
+class Steps(Averaged):
+    """Iterations at one constant rate."""
 
     def rate(self, at: Ratio) -> Ratio:
         """Return the rate of an iteration."""
@@ -96,10 +92,6 @@ class Steps:
     def falls(self, first: Ratio, later: Ratio) -> Theorem:
         """Return ``rate(first) >= rate(first + later)``."""
         return NONE
-
-    def small(self) -> Theorem:
-        """Return ``S rate(J) <= most``."""
-        return rules.assume(constant(self.most - S * self.rate(J)))
 
     def weight(self, at: Ratio) -> Ratio:
         """Return the weight of D at an iteration."""
@@ -149,9 +141,14 @@ class Steps:
         return Clock(run, move)
 
     @property
-    def step(self) -> MeanStep:
-        """The step of the mean model."""
-        return MeanStep(self.walk, self.rate(J), self.small(), self.modulus)
+    def made(self) -> Ratio:
+        """T."""
+        return T
+
+    @property
+    def last(self) -> Vec:
+        """The mean model after T iterations."""
+        return self.walk.middle(T)
 
     # How far the models are apart -----------------------------------------------------
 
@@ -240,17 +237,14 @@ class Steps:
         found = rules.divided(found, q, r, s, until, claim(of(until)))
         return rules.instantiate(found, ((until, T),), ())
 
+    def whole(
+        self, gained: Theorem, form: Callable[[Vec], Lin], apart: Ratio
+    ) -> Theorem:
+        """Return the sum of what T iterations gain; of weight D there is F."""
+        return self.over_steps(gained, form(self.walk.middle(J)), apart)
+
     def over_steps(self, gained: Theorem, left: Lin, apart: Ratio) -> Theorem:
-        """Return the sum of what T iterations gain, at most what was left at first.
-
-        Args:
-            gained: by an iteration, at most what it takes from what is left.
-            left: before iteration J.
-            apart: the factor of weight D in what is gained.
-
-        Returns:
-            The theorem.
-        """
+        """Return it for what is left before iteration J."""
         d = self.walk.apart(J)
         blocks = sum_over(over(rules.blocks(d, d)), steps(T), j, self.weight(J) * apart)
         return combine(
@@ -259,56 +253,6 @@ class Steps:
             *((self.drift(side), apart) for side in Side),
             (blocks, -1),
         )
-
-    # At a constant rate: means over T iterations --------------------------------------
-
-    def average_gap(self) -> Theorem:
-        r"""Return the mean gap at any rate.
-
-        At most :math:`\frac{\Delta^0}{2\eta T}+\frac\eta2G^2+\frac S{2T}F`.
-        """
-        eta, last = self.rate(J), self.walk.middle(T) - BEST
-        one = MeanStep(self.walk, eta, NONE, ZERO)
-        left = norm2(one.middle - BEST)
-        whole = self.over_steps(one.bounded_descent(G2), left, S * eta)
-        share = 1 / (2 * eta * T)
-        return combine((whole, share), (last, share))
-
-    def average_gap_divided(self) -> Theorem:
-        r"""Return the same with the noise of the mean, for :math:`S\eta\le\frac14`.
-
-        At most :math:`\frac{\Delta^0}{\eta T}+\eta\sum_na_n^2\sigma_n^2
-        +\frac{3S}{2T}F`.
-        """
-        one, eta, last = self.step, self.rate(J), self.walk.middle(T) - BEST
-        apart = Fraction(3, 2) * S * eta
-        less = sign(eta - 4 * S * eta**2, (one.small, 4 * eta))
-        fewer = sign(apart - S * eta * (1 + 2 * S * eta), (one.small, 2 * S * eta))
-        gained = combine(
-            one.toward_best(1, ZERO),
-            (derived.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
-            (self.positive(), rules.number_of(fewer.form)),
-            signs=[less, fewer],
-        )
-        whole = self.over_steps(gained, norm2(one.middle - BEST), apart)
-        return combine((whole, 1 / (eta * T)), (last, 1 / (eta * T)))
-
-    def positive(self) -> Theorem:
-        """Return ``D >= 0``."""
-        return over(combine((self.walk.apart(J), 1)))
-
-    def average_gradient(self) -> Theorem:
-        r"""Return the mean squared gradient, for :math:`S\eta\le1`.
-
-        At most :math:`\frac{2(f^0-f^*)}{\eta T}+S\eta\sum_na_n^2\sigma_n^2
-        +\frac{S^2}TF`.
-        """
-        eta, share = self.rate(J), 2 / (self.rate(J) * T)
-        small = rules.assume(constant(1 - S * eta))
-        one = MeanStep(self.walk, eta, small, None)
-        whole = self.over_steps(one.value_descent(0), gap(one.middle), S**2 * eta / 2)
-        last = derived.lowest(k.MEAN, self.walk.middle(T))
-        return combine((whole, share), (last, share))
 
 
 # Rates that fall: the last gap --------------------------------------------------------
@@ -325,9 +269,6 @@ class Falling(Steps):
     :math:`\frac8{\mu^2}S(x-2)(x-3)\sum_na_n^2\sigma_n^2+\frac2\mu S^2\omega D`,
     :math:`\omega=(x-1)(x-2)(x-3)\le y^2(y+7i)` for x = y + i, i < s <= gamma.
     """
-
-    most = Fraction(1, 2)
-    modulus = mu
 
     def rate(self, at: Ratio) -> Ratio:
         """Return the rate of an iteration."""
@@ -356,7 +297,12 @@ class Falling(Steps):
         """Return ``S rate(J) <= 1/2``."""
         eta = self.rate(J)
         at = (self.exact(J, -1), Fraction(1, 8)), (SMOOTH, mu * eta / 8)
-        return sign(self.most - S * eta, *at)
+        return sign(Fraction(1, 2) - S * eta, *at)
+
+    @property
+    def step(self) -> MeanStep:
+        """The step of the mean model."""
+        return MeanStep(self.walk, self.rate(J), self.small())
 
     def weight(self, at: Ratio) -> Ratio:
         """Return omega."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, in_order, noises, notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
+from sfl_theory.proofs.drawn_visits import Drawn, drift_by_steps
 from sfl_theory.proofs.local_steps import (
     G2,
-    Round,
+    N,
     S,
+    both_parts,
     eps2,
     i,
     j,
@@ -22,14 +26,21 @@ from sfl_theory.proofs.local_steps import (
     sigma2,
     young,
 )
-from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
-from sfl_theory.proofs.visited import Visited, at_most_inverse
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    inverse_q,
+    mean,
+    of,
+    sign,
+    steps,
+    sum_over,
+)
+from sfl_theory.proofs.visited import Visited, at_most_inverse, drawn_drift
 
 tau, T = count("tau"), count("T")
-RUN = notation.equal_paces(
-    k.Kind.V2_WEIGHTED, tau, notation.rates("eta"), k.Participants.UPDATES
-)
-r = Round(RUN)
+DRAWN = Drawn(weighted=True)
+RUN, r = DRAWN.run, DRAWN.round
 eta, g = r.eta, r.gradient
 kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
@@ -92,7 +103,7 @@ def bounded_deviation() -> Theorem:
         rules.jensen(k.CLIENTS, n, share(), inside),
         (sum_over(each, k.CLIENTS, n, share()), W),
         (near(), W * tau),
-        (in_order.drawn_drift(r), W * tau * S**2),
+        (drawn_drift(r), W * tau * S**2),
         (derived.expect(RUN, now, k.constant(W**2 + W**4)), -size / 2),
         target=k.constant(size * FOURTH) - k.norm2(Delta),
         signs=[combine((late, size / 2))],
@@ -154,7 +165,7 @@ def noise_size() -> Theorem:
     bound = derived.variance(RUN, sigma2(n), n, now, of(i))
     drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
-        noises.independent(RUN, n, i, share(), now, tau, None),
+        derived.independent(RUN, n, i, share(), now, tau, None),
         r.summed(bound, tau, share() ** 2),
         (derived.expect(RUN, now, drawn), -tau),
         target=k.constant(tau * sigma_q) - k.norm2(Z),
@@ -192,90 +203,21 @@ def mean_deviation() -> Theorem:
     )
 
 
+def mean_size(u: k.Vec) -> Theorem:
+    """Return ``||sum w_n sum_i u||^2 <= kappa tau sum w_n sum_i ||u||^2``."""
+    inside = rules.jensen(steps(tau), i, ratio(1), u)
+    rest = r.summed(combine((u, 1)), tau, share())
+    return combine(
+        rules.jensen(k.CLIENTS, n, share(), k.summed(steps(tau), i, u)),
+        (sum_over(inside, k.CLIENTS, n, share()), W),
+        (rest, (kappa - W) * tau),
+        signs=[at_most_kappa()],
+    )
+
+
 def deviation() -> Theorem:
     """Return ``||Delta||^2 <= kappa tau S^2 D``."""
-    few = at_most_kappa()
-    inside = k.summed(steps(tau), i, apart)
-    each = rules.jensen(steps(tau), i, ratio(1), apart)
-    rest = r.summed(combine((apart, 1)), tau, share())
-    return combine(
-        rules.jensen(k.CLIENTS, n, share(), inside),
-        (sum_over(each, k.CLIENTS, n, share()), W),
-        (rest, (kappa - W) * tau),
-        (near(), kappa * tau),
-        target=drawn_sum(k.norm2(away), kappa * tau * S**2) - k.norm2(Delta),
-        signs=[few],
-    )
-
-
-def client_drift() -> Theorem:
-    """Return the drift of the client blocks, at most ``eta^2 tau (tau - 1) Gamma_c``.
-
-    And noise: ``2 eta^2 sum_{j<i} ||xi_c||^2`` in each step.
-    """
-    return r.summed(
-        local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau), tau, share()
-    )
-
-
-def server_drift() -> Theorem:
-    """Return ``D_s <= 2 eta^2 W tau (W tau Gamma_s + sum w_m^2 sum_j ||xi_s||^2)``."""
-    return r.summed(Visited(r).way(), tau, share())
-
-
-def drift() -> Theorem:
-    """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
-    few, e2 = at_most_kappa(), eta**2
-    fewer = combine((few, kappa + W), target=k.constant(kappa**2 - W**2))
-    var = derived.variance(RUN, sigma2(n), n, now, of(i))
-    early = derived.variance(RUN, sigma2(n), n, now, of(j))
-    gc, gs = (k.part(side, gp) for side in k.Side)
-    xc = k.part(k.Side.CLIENT, xi)
-    earlier = [
-        sum_over(one, steps(of(i)), j)
-        for one in (
-            early,
-            local.both_parts(r.noise(of(j))),
-            combine((k.part(k.Side.SERVER, r.noise(of(j))), 1)),
-        )
-    ]
-    noisy = share() ** 2
-    drawn_a = k.constant(mean(n, share() * sigma2(n)))
-    drawn_q = k.constant(mean(n, noisy * sigma2(n)))
-    few_noise = combine((few, mean(n, noisy * sigma2(n))))
-    per_client = sum_over(combine(target=k.constant(sigma2(n))), k.CLIENTS, n, share())
-    uses: list[tuple[Theorem, Number]] = [
-        (r.summed(local.both_parts(away), tau, share()), -1),
-        (client_drift(), 1),
-        (server_drift(), 1),
-        # gradients
-        (r.summed(local.both_parts(gp), tau, share()), 2 * kappa**2 * e2 * tau**2),
-        (
-            r.summed(combine((gc, 1)), tau, share()),
-            2 * kappa**2 * e2 * tau**2 - e2 * tau * (tau - 1),
-        ),
-        (
-            r.summed(combine((gs, 1)), tau, share()),
-            2 * e2 * tau**2 * (kappa**2 - W**2),
-        ),
-        # noise of the client blocks, then of the server's
-        *((r.summed(one, tau, share()), 2 * e2) for one in earlier),
-        (per_client, e2 * tau),
-        (derived.expect(RUN, now, drawn_a), -e2 * tau**2),
-        *(
-            (r.summed(one, tau, noisy), 2 * e2 * tau * W)
-            for one in (local.both_parts(xi), combine((xc, 1)), var)
-        ),
-        (few_noise, 2 * e2 * tau**2),
-        (derived.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
-    ]
-    Gamma = drawn_sum(k.norm2(gp))
-    bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)
-    return combine(
-        *uses,
-        target=bound * (e2 * tau**2) - drawn_sum(k.norm2(away)),
-        signs=[fewer, few],
-    )
+    return combine(mean_size(apart), (near(), kappa * tau))
 
 
 def cost() -> Ratio:
@@ -297,7 +239,7 @@ def one_round() -> Theorem:
     V = Delta - B
     uses: list[tuple[Theorem, Number]] = [
         (local.whole_descent(r), 1),
-        (drift(), lam),
+        (drift_by_steps(DRAWN), lam),
         (local.local_gradients(r, tau, share(), c), lam_g),
         (local.own_size(r), lam_f),
         (spread_of_gradients(), lam_l),
@@ -332,8 +274,7 @@ def one_round() -> Theorem:
             (small, eta * tau * (Fraction(25, 128) + Fraction(5, 16) * u)),
         ),
     ]
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(cost()) - k.norm2(g) * (eta * tau / 4)
+    target = r.fall + k.constant(cost()) - k.norm2(g) * (eta * tau / 4)
     return combine(*uses, *squares, target=target, signs=signs)
 
 
@@ -348,7 +289,204 @@ def quadratic() -> Theorem:
     own = (7 * sigma_q + sigma_a) / 8
     own = own + tau * eps2 * Fraction(5, 16) * (4 * rho + kappa)
     small = rules.assume(k.constant(1 - 8 * u))
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
+    target = r.fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
     uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
     return local.over_rounds(combine(*uses, target=target), r, T, 4 / (T * tau))
+
+
+# Block by block, in the order of App. G.3 of han2024 ----------------------------------
+# Server steps have the weight a_n, but in `second_order`. kappa = sum a_n/q_n.
+
+PRINTED = local.Round(
+    notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), k.Participants.UPDATES)
+)
+sigmas = sigma_a + 2 * kappa * sigma_q
+D = drawn_sum(k.norm2(away))
+v = S * eta * tau * kappa
+
+
+def small() -> Theorem:
+    """Return ``16 (S eta tau kappa)^2 <= 1``, an assumption."""
+    return rules.assume(k.constant(1 - 16 * v**2))
+
+
+def most(F: k.Lin) -> k.Lin:
+    """Return ``16 tau^3 (eta kappa)^2 F + 2 (eta tau)^2 sigmas``."""
+    noise = k.constant(2 * (eta * tau) ** 2 * sigmas)
+    return F * (16 * (eta * kappa) ** 2 * tau**3) + noise
+
+
+@cache
+def drift() -> Theorem:
+    """Return ``D <= most(||grad f||^2 + eps2)``, draws as weights in D."""
+    c, size = Fraction(4, 3), 2 * (kappa * eta * tau) ** 2
+    spare = c * (1 - 2 * S**2 * size) - 1
+    positive = r.summed(combine((away, 1)), tau, share())
+    return combine(
+        (drift_by_steps(DRAWN), c),
+        (local.local_gradients(r, tau, share(), 1), c * size),
+        (local.own_size(r), 2 * c * size * tau),
+        (positive, spare),
+        (g, (8 - 2 * c) * size * tau),
+        target=most(k.norm2(g) + k.constant(eps2)) - D,
+        signs=[sign(spare, (small(), Fraction(1, 3)))],
+    )
+
+
+def first_order_printed(side: k.Side) -> Theorem:
+    """Return (175) with weights a_n/q_n and the whole vector's move."""
+    few, positive = at_most_inverse(RUN), combine((away, 1))
+    spare = k.weight(n) * inverse_q(n) - share()
+    each = combine((few, k.weight(n)), target=k.constant(spare))
+    more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, spare, [each])
+    return combine(first_order(side), (more, eta * S**2 / 2))
+
+
+@cache
+def plain_drift() -> Theorem:
+    """Return (176) for whole vectors, weights a_n: ``D <= most(||grad f||^2 + eps2)``.
+
+    A client that is not drawn is there, too, at the points where it would be.
+    """
+    a, c, size = k.weight(n), Fraction(8, 7), eta**2 * tau**2
+    plain = k.summed(k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(away)) * a)
+    clients = local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
+    xc = k.part(k.Side.CLIENT, xi)
+    gc, gs = (k.part(side, gp) for side in k.Side)
+    early = r.noise(of(j))
+    earlier = [
+        sum_over(one, steps(of(i)), j)
+        for one in (
+            derived.variance(RUN, sigma2(n), n, now, of(j)),
+            both_parts(early),
+            combine((k.part(k.Side.SERVER, early), 1)),
+        )
+    ]
+    noisy = k.constant(notation.mean(n, share() ** 2 * sigma2(n)))
+    at_visits = (
+        both_parts(xi),
+        combine((xc, 1)),
+        derived.variance(RUN, sigma2(n), n, now, of(i)),
+    )
+    few, positive = at_most_kappa(), combine((gs, 1))
+    own = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
+    one = combine(
+        (r.summed(both_parts(away), tau, a), -1),
+        r.summed(clients, tau, a),
+        r.summed(Visited(r).way(), tau, a),
+        (r.summed(both_parts(gp), tau, a), size),
+        (r.summed(combine((gc, 1)), tau, a), eta**2 * tau),
+        (r.summed(combine((gs, 1)), tau, a), size),
+        *((r.summed(more, tau, a), 2 * eta**2) for more in earlier),
+        *((r.summed(more, tau, share() ** 2), 2 * eta**2 * tau) for more in at_visits),
+        (derived.expect(RUN, now, noisy), -2 * size),
+        (r.summed(positive, tau, share()), 2 * size * (kappa - W)),
+        (r.summed(both_parts(gp), tau, share()), 2 * size * kappa),
+        (r.summed(combine((gc, 1)), tau, share()), 2 * size * kappa),
+        (local.local_gradients(r, tau, a, 1), size),
+        (local.local_gradients(r, tau, share(), 1), 2 * size * kappa),
+        (local.own_size(r), 2 * size * tau * (1 + 2 * kappa)),
+        (derived.expect(RUN, now, own), 2 * size * tau),
+        (drift(), 4 * size * kappa * S**2),
+        signs=[few],
+    )
+    spare = c * (1 - 2 * S**2 * size) - 1
+    F = k.norm2(g) + k.constant(eps2)
+    of_g = size * tau * (16 * kappa**2 - c * (2 + 4 * kappa + 64 * v**2 * kappa))
+    left_over = c * size * (4 * kappa * tau * eps2 + sigmas / 2)
+    return combine(
+        (one, c),
+        (r.summed(combine((away, 1)), tau, a), spare),
+        (small(), left_over),
+        (g, of_g),
+        target=most(F) - plain,
+        signs=[
+            sign(spare, (small(), Fraction(1, 7))),
+            sign(of_g, (small(), 4 * c * kappa * size * tau)),
+        ],
+    )
+
+
+def first_order(side: k.Side) -> Theorem:
+    """Return ``<grad_b f, x' - x> <= -eta tau/2 ||grad_b f||^2 + eta S^2/2 D``."""
+    own, rest = k.part(side, g), k.part(local.other(side), B)
+    return combine(
+        (rules.update(RUN, side, now, g), -1),
+        (centred(own), eta),
+        (mean_of_gradients(own), eta),
+        (rules.tower(RUN, now, Delta, own), -eta),
+        (mean_deviation(), eta / (2 * tau)),
+        (rules.blocks(B, B), eta / (2 * tau)),
+        (own * tau + k.part(side, B), eta / (2 * tau)),
+        (rest, eta / (2 * tau)),
+        target=D * (eta * S**2 / 2)
+        - k.norm2(own) * (eta * tau / 2)
+        - k.inner(own, r.next - r.x),
+    )
+
+
+def first_order_closed(side: k.Side) -> Theorem:
+    """Return the same with the bound on the drift."""
+    return combine(first_order(side), (drift(), eta * S**2 / 2))
+
+
+def second_order() -> Theorem:
+    """Return twice (178), the change of the gradients with 1/q_n^2; as printed."""
+    side, p = k.Side.SERVER, PRINTED
+    inverse, J = inverse_q(n), k.draw(p.run, n, now)
+    g_i = p.local_gradient(of(i)) + p.noise(of(i))
+    change, block = k.part(side, g_i - first(p)), k.part(side, g_i)
+    few = combine(
+        (at_most_inverse(p.run), inverse + J), target=k.constant(inverse**2 - J**2)
+    )
+    fewer = sum_over(
+        sum_over(combine((change, 1)), steps(tau), i),
+        k.CLIENTS,
+        n,
+        inverse**2 - J**2,
+        [few],
+    )
+    inside = rules.jensen(steps(tau), i, ratio(1), block)
+    gx = k.part(side, p.own_gradient())
+    present = k.summed(k.CLIENTS, n, (k.norm2(gx) + k.constant(sigma2(n))) * J**2)
+    half = S * p.eta**2 / 2
+    own = k.summed(steps(tau), i, block) * J
+    return combine(
+        (moved(p, side), -S / 2),
+        (rules.jensen(k.CLIENTS, n, ratio(1), own), half),
+        (sum_over(inside, k.CLIENTS, n, J**2), half * N),
+        (p.summed(step_size(p, side), tau, J**2), half * N * tau),
+        (fewer, 2 * half * N * tau),
+        (derived.expect(p.run, now, present), -2 * half * N * tau**2),
+    )
+
+
+def gradients(side: k.Side) -> Theorem:
+    """Return ``sum w sum_i ||[gp]_b||^2 <= 2 tau (||grad_b f||^2 + eps2) + 2S^2 D``."""
+    here, far = k.part(side, gx), k.part(side, apart)
+    one = combine(local.young(here, far, 1), (local.block_at_most(side, apart), 2))
+    return combine(
+        r.summed(one, tau, share()),
+        (near(), 2),
+        (local.own_size(r, side), 2 * tau),
+    )
+
+
+def second_order_closed(side: k.Side) -> Theorem:
+    """Return the squared move of a block, the drift bounded."""
+    M, block = drawn(r, side, gp), k.part(side, Z)
+    size = S * eta**2
+    move = k.norm2(k.part(side, r.next - r.x)) * (S / 2)
+    F, F_b = (k.norm2(one) + k.constant(eps2) for one in (g, k.part(side, g)))
+    right = (F_b * tau + most(F) * S**2) * (2 * size * kappa * tau)
+    return combine(
+        (moved(r, side), -S / 2),
+        (local.young(M, block, 1), size / 2),
+        (mean_size(k.part(side, gp)), size),
+        (gradients(side), size * kappa * tau),
+        (drift(), 2 * S**2 * size * kappa * tau),
+        (noise_size(), size),
+        (both_parts(Z), size),
+        (k.part(local.other(side), Z), size),
+        target=right + k.constant(size * tau * sigma_q) - move,
+    )

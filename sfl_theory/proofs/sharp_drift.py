@@ -27,7 +27,7 @@ from sfl_theory.kernel.terms import (
     part,
     summed,
 )
-from sfl_theory.proofs import derived, noises, partial_visits
+from sfl_theory.proofs import derived, partial_visits
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import (
     Round,
@@ -95,7 +95,7 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
         square,
         (young(first, Delta, c), r.eta**2),
         (own_noise(r, xi, gx), -2 * of(i) * grown * r.eta**2),
-        (noises.martingale(r.run, n, now, of(i), side), grown * r.eta**2),
+        (derived.martingale(r.run, n, now, of(i), side), grown * r.eta**2),
         (
             local.size_of_sum(steps(of(i)), j, apart, of(i), tau),
             (1 + 1 / c) * r.eta**2,
@@ -199,7 +199,7 @@ def client_sum(r: Round, by: Closed) -> Theorem:
         young(gx * tau + Z, Delta, c),
         (rules.linear(steps(tau), i, xi, gx), -2 * tau * grown),
         (zero, -2 * tau * grown),
-        (noises.martingale(r.run, n, now, tau, None), grown),
+        (derived.martingale(r.run, n, now, tau, None), grown),
         (sum_over(var, steps(tau), i), grown),
         (rules.jensen(steps(tau), i, ratio(1), gp - gx), 1 + 1 / c),
         (sum_over(near, steps(tau), i), tau * (1 + 1 / c)),

@@ -1,22 +1,178 @@
-r"""Without bounded gradients, from one round to T rounds: three rates."""
+r"""Without bounded gradients: SFL-V2's round with drawn clients, rates of T rounds.
+
+Server steps weighted by a_n, updates aggregated. Draws decide on the local points: the
+deviation from the gradients at x is split into its mean B given x, which turns the
+round, and the rest, which only adds to the squared move:
+``G = tau grad f + B + L + Z + (Delta - B)``, L what the draws make of the gradients at
+x, Z the noise; the first two are orthogonal to the others.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Lin, Rate, Split, Var, constant, iterate
-from sfl_theory.proofs import derived, sharp_draws, sharp_rounds
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    Lin,
+    Rate,
+    Split,
+    Var,
+    constant,
+    norm2,
+    weight,
+)
+from sfl_theory.proofs import derived, sharp_drift, sharp_rounds
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs.local_steps import Round, nearer, now, over_rounds, t
-from sfl_theory.proofs.notation import combine, of_round
-from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
+    S,
+    n,
+    nearer,
+    now,
+    over_rounds,
+    sigma2,
+    young,
+)
+from sfl_theory.proofs.notation import combine, mean, of_round, sign, sum_over
+from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
+from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp, cost
 from sfl_theory.proofs.strongly_convex import mu
-from sfl_theory.proofs.weighted_rounds import T, tau
+from sfl_theory.proofs.weighted_rounds import T, Weighted, descent, odds, tau
+
+C = Fraction(1, 4)
+"""Young's c between ``L + Z`` and ``Delta - B``."""
+OF_REST = 1 + 1 / C
+
+
+@cache
+def drift(a: Sharp) -> Theorem:
+    """Return ``D <= factor eta^2 tau^2 (reach^2 tau ||grad f||^2 + spread)``.
+
+    D = sum_n a_n J_n sum_i ||p_i - x||^2, averaged over the draws.
+    """
+    r, by = a.round, a.closed
+    size, w = r.eta**2 * tau**2 * by.factor, sharp_drift.share(r)
+    noise = constant(mean(n, w * sigma2(n)))
+    squares = constant(mean(n, w**2 * sigma2(n)))
+    one = combine(
+        sharp_drift.drift(r, by),
+        (local.own_size(r), size * tau * a.reach**2),
+        (derived.expect(r.run, now, noise), -size / 2),
+        (derived.expect(r.run, now, squares), -size * a.reach),
+    )
+    return a.under_rate(one)
+
+
+def second_moment(a: Sharp) -> Theorem:
+    """Return what ``||G||^2`` is at most.
+
+    ``||tau grad f + B||^2 + (1 + c)(2 rho tau^2 (||grad f||^2 + eps2) + tau sum
+    a_n^2/q_n sigma_n^2) + (1 + 1/c)(reach tau S^2 D - ||B||^2)``.
+    """
+    r, V, turned = a.round, Delta - B, g * tau + B
+    return combine(
+        young(L + Z, V, C),
+        (drawn.mean_of_gradients(turned), -2),
+        (drawn.centred(turned), -2),
+        (rules.tower(r.run, now, Delta, turned), 2),
+        (drawn.centred(L), -2 * (1 + C)),
+        (drawn.spread_of_gradients(), 1 + C),
+        (drawn.noise_size(), 1 + C),
+        (rules.tower(r.run, now, Delta, B), -2 * OF_REST),
+        (drawn.deviation(), OF_REST),
+    )
+
+
+def fewer_draws() -> Theorem:
+    """Return ``sum a_n^2 (1/q_n - 1) <= sum a_n (1/q_n - 1)``."""
+    return sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * odds)
+
+
+@cache
+def drawn_round(a: Sharp) -> Theorem:
+    """Return ``(1 - lost) alpha/2 ||grad f||^2 <= f(x) - f(x') + cost``."""
+    r, by = a.round, a.closed
+    eta, alpha, half = r.eta, r.eta * tau, S * r.eta**2 / 2
+    u, k = S * alpha, a.reach
+    of_D = eta * S**2 / 2 * (1 + OF_REST * k * u)
+    m_left = eta / (2 * tau) - half
+    share = by.factor * (k * u) ** 2
+    g_left = a.lost - 2 * (1 + C) * u * a.rho - (1 + OF_REST * k * u) * share
+    g_left = alpha / 2 * g_left
+    square = combine((a.small, 1 + LIMIT * k * u))
+    draws = Fraction(5, 48)
+    spare: list[tuple[Theorem, Number]] = [
+        (a.rate, alpha / 2 * draws),
+        (fewer_draws(), alpha / 2 * draws * LIMIT * u),
+        (square, alpha / 2 * (a.lost - draws)),
+        (a.small, alpha / 2 * share * OF_REST / LIMIT),
+    ]
+    third = eta**2 * tau**2 * by.factor * a.spread
+    return combine(
+        local.whole_descent(r),
+        (drawn.mean_of_gradients(g), eta),
+        (drawn.centred(g), eta),
+        (rules.tower(r.run, now, Delta, g), -eta),
+        (second_moment(a), half),
+        (drawn.mean_deviation(), eta / (2 * tau)),
+        (drift(a), of_D),
+        (a.small, eta * S**2 / 2 * OF_REST / LIMIT * third),
+        (g * tau + B, m_left),
+        (B, half * OF_REST),
+        (g, g_left),
+        target=r.fall + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
+        signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
+    )
+
+
+@cache
+def drawn_approach(a: Sharp) -> Theorem:
+    """Return how much nearer a round brings the model, see `sharp_rounds.nearer_by`."""
+    eta2 = a.round.eta**2
+    uses = [(second_moment(a), eta2), (young(g * tau, B, C), eta2)]
+    return sharp_rounds.nearer_by(a, C, uses, (1 + C) * (1 + 2 * a.rho), drift(a))
+
+
+# SFL-V2 with drawn clients under bounded gradients, non-convex, for every rate --------
+
+VISITS = Weighted(k.Kind.V2_WEIGHTED, partial=True)
+
+
+def bounded_non_convex() -> Theorem:
+    """Return the sum over rounds; the values of f telescope."""
+    return local.over_rounds(descent(VISITS), VISITS.round, T, 2 / (T * tau))
+
+
+def bounded_strongly_convex() -> Theorem:
+    """Return the gap after t rounds at ``eta_t = 4 u/(mu tau)``, u = 1/(gamma + t).
+
+    At most ``(gamma u)^4 phi_0 + 8/3 S c1 G2 u/mu^2 + 16 S^2 cd G2 u^2/mu^3``.
+    """
+    r = local.Round(strong.run(VISITS.kind, k.Participants.UPDATES))
+    u, own = 1 / (strong.gamma + now), strong.S
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    values = ((family, r.run.client.rate), (strong.S_VARIABLE, own))
+    first = 8 * own * VISITS.c1 * G2 / strong.mu**2
+    second = 32 * own**2 * VISITS.cd * G2 / strong.mu**3
+    right = strong.gap(r, now) * (1 - 4 * u) + constant(first * u**2 + second * u**3)
+    one = combine(
+        rules.instantiate(descent(VISITS), values, ()),
+        (strong.gradient_domination(r.x), 2 * u / strong.mu),
+        target=right - strong.gap(r, now + 1),
+    )
+    return strong.by_recursion(r, one, first, second)
+
+
+# From one round to T rounds: three rates ----------------------------------------------
 
 
 def one_round(a: Sharp) -> Theorem:
@@ -25,14 +181,14 @@ def one_round(a: Sharp) -> Theorem:
     For drawn clients of SFL-V1 under two limits of the rate, one for the draws.
     """
     if a.partial and a.kind.visits:
-        return sharp_draws.one_round(a)
+        return drawn_round(a)
     return sharp_rounds.one_round(replace(a, apart=a.partial))
 
 
 def approach(a: Sharp) -> Theorem:
     """Return how much nearer a round brings the model."""
     drawn = a.partial and a.kind.visits
-    return sharp_draws.approach(a) if drawn else sharp_rounds.approach(a)
+    return drawn_approach(a) if drawn else sharp_rounds.approach(a)
 
 
 def non_convex(a: Sharp) -> Theorem:
@@ -141,25 +297,17 @@ class Decay:
         ]
         return combine(*uses, target=right - self.gap(now + 1))
 
-    def bound(self, at: Ratio) -> Lin:
-        """Return ``(gamma u)^decay phi_0 + A u/(p - 1) + B u^2/(p - 2)``."""
-        u = 1 / (self.gamma + at)
-        left = self.A * u / (self.power - 1) + self.B * u**2 / (self.power - 2)
-        return self.gap(ratio(0)) * (self.gamma * u) ** self.decay + constant(left)
-
     def rate(self) -> Theorem:
-        """Return that the gap is at most `bound` after every round, by induction."""
-        zero, u = ratio(0), 1 / (self.gamma + now)
-        lowest = derived.lowest(MEAN, iterate(self.run, 0))
-        claim, keep = self.bound(now) - self.gap(now), 1 - self.power * u
-        spare = (self.gamma / (self.gamma + now + 1)) ** self.decay
-        spare = spare - keep * (self.gamma * u) ** self.decay
-        uses = [(self.one_round(), ratio(1)), (rules.assume(claim), keep)]
-        step = combine(
-            *uses, (lowest, spare), target=self.bound(now + 1) - self.gap(now + 1)
+        """Return what is left after every round, by induction."""
+        always = strong.by_recursion(
+            Round(self.run),
+            self.one_round(),
+            self.A,
+            self.B,
+            self.power,
+            self.gamma,
+            self.decay,
         )
-        base = combine(target=self.bound(zero) - self.gap(zero))
-        always = rules.induct(base, step, t, claim)
         if not self.a.partial:
             return always
         here = rules.instantiate(always, ((BEYOND, self.a.wide - 1),), ())

@@ -18,7 +18,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import CLIENTS, MEAN, Lin, Vec, constant, norm2, weight
+from sfl_theory.kernel.terms import CLIENTS, MEAN, Vec, constant, norm2, weight
 from sfl_theory.proofs import derived, sharp_drift
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import smooth_mean
@@ -196,11 +196,6 @@ def second_by_draws(a: Sharp) -> Theorem:
     )
 
 
-def fall(r: Round) -> Lin:
-    """Return ``f(x) - f(x')``."""
-    return k.value_of(MEAN, r.x) - k.value_of(MEAN, r.next)
-
-
 def cost(a: Sharp) -> Ratio:
     """Return what samples and heterogeneity cost in a round."""
     eta, full = a.round.eta, a.full
@@ -232,7 +227,7 @@ def one_round(a: Sharp) -> Theorem:
         (drift(a), eta * S**2 / 2),
         (M, m_left),
         (g, g_left),
-        target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
+        target=r.fall + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
         signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
     )
 
@@ -354,7 +349,7 @@ def one_round_of_visits() -> Theorem:
     half = combine((small, Fraction(1, 2)), target=constant(1 - 8 * S * r.eta * tau))
     sharp = rules.cut(one_round(a), half)
     drift = size * tau * a.near * a.closed.factor * a.spread
-    target = fall(r) + constant(spread) - norm2(g) * (r.eta * tau / 4)
+    target = r.fall + constant(spread) - norm2(g) * (r.eta * tau / 4)
     more = r.eta * tau * ((1 - a.lost) / 2 - Fraction(1, 4))
     return combine((sharp, 1), (g, more), (small, drift / 32), target=target)
 

@@ -11,9 +11,9 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import convex_mean, smooth_mean, value_gap
-from sfl_theory.proofs.in_order import bounded_drift as visited_drift
 from sfl_theory.proofs.local_steps import G2, Round, i, n, now, own_mean, sigma2, t
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, sign, sum_over
+from sfl_theory.proofs.visited import bounded_drift as visited_drift
 
 S_VARIABLE = k.Var("S", Sort.POSITIVE)
 mu, excess, tau = (
@@ -121,36 +121,47 @@ def drift(r: Round) -> Theorem:
     return visited_drift(r) if r.run.kind.visits else local.bounded_drift(r)
 
 
-def bound(r: Round, at: Ratio, first: Ratio, second: Ratio) -> k.Lin:
-    """Return ``(gamma/(gamma+t))^4 phi_0 + A/(3(gamma+t)) + B/(2(gamma+t)^2)``."""
-    u = 1 / (gamma + at)
-    noise = k.constant(first * u / 3 + second * u**2 / 2)
-    return gap(r, ratio(0)) * (gamma * u) ** 4 + noise
+def by_recursion(
+    r: Round,
+    one: Theorem,
+    first: Ratio,
+    second: Ratio,
+    power: Fraction = Fraction(4),
+    gamma: Ratio = gamma,
+    decay: int = 4,
+) -> Theorem:
+    """Return a bound by induction: (1 - p u) shrinks every term enough.
 
-
-def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem:
-    """Return ``phi_t <= bound(t)`` by induction: (1 - 4u) shrinks every term enough.
+    ``phi_t <= (gamma u)^decay phi_0 + A u/(p - 1) + B u^2/(p - 2)``, decay <= p.
 
     Args:
         r: round t.
-        one: ``phi' <= (1 - 4u) phi + A u^2 + B u^3``.
+        one: ``phi' <= (1 - p u) phi + A u^2 + B u^3``, u = 1/(gamma + t).
         first: A.
         second: B.
+        power: p.
+        gamma: gamma.
+        decay: the power by which the first gap falls.
 
     Returns:
         The bound for every t.
     """
-    zero, lowest = ratio(0), derived.lowest(k.MEAN, k.iterate(r.run, 0))
-    now_claim, next_claim = (
-        bound(r, at, first, second) - gap(r, at) for at in (now, now + 1)
-    )
-    keep = 1 - 4 / (gamma + now)
-    spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
+
+    def kept(at: Ratio) -> Ratio:
+        return (gamma / (gamma + at)) ** decay
+
+    def claim(at: Ratio) -> k.Lin:
+        u = 1 / (gamma + at)
+        noise = k.constant(first * u / (power - 1) + second * u**2 / (power - 2))
+        return gap(r, ratio(0)) * kept(at) + noise - gap(r, at)
+
+    lowest = derived.lowest(k.MEAN, k.iterate(r.run, 0))
+    keep = 1 - power / (gamma + now)
+    spare = kept(now + 1) - keep * kept(now)
     step = combine(
-        one, (rules.assume(now_claim), keep), (lowest, spare), target=next_claim
+        one, (rules.assume(claim(now)), keep), (lowest, spare), target=claim(now + 1)
     )
-    base = combine(target=bound(r, zero, first, second) - gap(r, zero))
-    return rules.induct(base, step, t, now_claim)
+    return rules.induct(combine(target=claim(ratio(0))), step, t, claim(now))
 
 
 def rate(

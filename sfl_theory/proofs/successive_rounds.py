@@ -19,7 +19,16 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import G2, Round, j, n, now, young
-from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
+from sfl_theory.proofs.notation import (
+    at_least,
+    combine,
+    nat,
+    of,
+    sign,
+    steps,
+    sum_over,
+    variable,
+)
 from sfl_theory.proofs.strongly_convex import S, mu, tau
 
 RUN = notation.equal_paces(k.Kind.V1, tau, notation.rates("eta"))
@@ -36,11 +45,6 @@ beside what vanishes."""
 v = nat("v")
 STEP = of(v) + 1
 """The step i, from 1 on."""
-
-
-def at_least(number: Number) -> Theorem:
-    """Return the assumption ``number >= 0``."""
-    return rules.assume(k.constant(ratio(number)))
 
 
 def g(step: Ratio) -> k.Vec:
@@ -329,12 +333,6 @@ def at_sizes() -> Theorem:
     step = k.constant(K * STEP / (1 + TINY) - least)
     enough = at_least(K / (1 + TINY) - S * eta * (eta - next_eta))
     return rules.cut(here, combine((enough, STEP), target=step))
-
-
-def variable(of_: Ratio) -> k.Var:
-    """Return the parameter that a number is."""
-    (found,) = (one for one in of_.free if isinstance(one, k.Var))
-    return found
 
 
 def start() -> k.Lin:

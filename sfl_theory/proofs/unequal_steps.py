@@ -15,10 +15,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, noises
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs.cut_invariance import CONSTANTS
-from sfl_theory.proofs.equal_steps import eta, gx, r, run, tau
+from sfl_theory.proofs.equal_steps import CONSTANTS, eta, gx, r, run, tau
 from sfl_theory.proofs.local_steps import S, i, j, n, now, sigma2, t, young
 from sfl_theory.proofs.notation import (
     combine,
@@ -258,11 +257,11 @@ def of_round() -> Theorem:
     xi, before = r.noise(of(i)), r.noise(of(j))
     bound = derived.variance(run, sigma2(n), n, now, of(j))
     walk = combine(
-        noises.martingale(run, n, now, of(i), None), sum_over(bound, steps(of(i)), j)
+        derived.martingale(run, n, now, of(i), None), sum_over(bound, steps(of(i)), j)
     )
     each = derived.variance(run, sigma2(n), n, now, of(i))
     size = combine(
-        noises.independent(run, n, i, k.weight(n), now, own, None),
+        derived.independent(run, n, i, k.weight(n), now, own, None),
         r.summed(each, own, k.weight(n) ** 2),
     )
     fresh = combine(

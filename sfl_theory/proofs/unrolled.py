@@ -15,7 +15,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived
-from sfl_theory.proofs.noises import of_steps
+from sfl_theory.proofs.derived import of_steps
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
 W = k.Point("w")

@@ -29,15 +29,8 @@ from sfl_theory.proofs.block_steps import apart, moved, pull, total
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.foundations import smooth_mean, value_gap
 from sfl_theory.proofs.local_steps import G2, Round, block_move, i, n, now, t
-from sfl_theory.proofs.notation import combine, nat, of, of_round, steps, sum_over
-from sfl_theory.proofs.strongly_convex import (
-    BEST,
-    S,
-    gamma,
-    gap,
-    mu,
-    s_a2,
-)
+from sfl_theory.proofs.notation import combine, mean, nat, of, of_round, steps, sum_over
+from sfl_theory.proofs.strongly_convex import BEST, S, gamma, gap, mu, s_a2
 from sfl_theory.proofs.weighted_rounds import Weighted
 
 K = S * G2 / mu**2
@@ -200,6 +193,27 @@ def visits(a: Weighted) -> Recursion:
     tau = weighted_rounds.tau
     down = fast(weighted_rounds.descent(a), "eta", tau)
     return Recursion(a.at(k.Rate(ALPHA.body / tau)), down, a.c1, a.cd)
+
+
+def visits_by_client() -> Recursion:
+    """Return that of drawn visits with larger numbers.
+
+    ``c1 = sum a_n/q_n`` and ``cd = 1/3 + c1 + sum a_n^2 (1/q_n - 1)/q_n``.
+    """
+    found, odds = visits(Weighted(k.Kind.V2_WEIGHTED, True)), weighted_rounds.odds
+    a, alpha, below = k.weight(n), 4 / mu * late(now), rules.weight_below_one(n)
+    c1 = mean(n, a * (1 + odds))
+    cd = c1 + mean(n, a**2 * odds * (1 + odds)) + Fraction(1, 3)
+    first, second = S / 2 * alpha**2 * G2, S**2 / 2 * alpha**3 * G2
+    fewer = sum_over(below, k.CLIENTS, n, a * odds)
+    round_ = combine(
+        found.round,
+        (fewer, first + second / 2),
+        (sum_over(below, k.CLIENTS, n, (a * odds) ** 2), second / 2),
+        target=found.round.form
+        + k.constant((c1 - found.c1) * first + (cd - found.cd) * second),
+    )
+    return Recursion(found.run, round_, c1, cd)
 
 
 def assumed(h: Hypothesis) -> Theorem:

@@ -99,8 +99,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     uses += heavier(d, k.Side.CLIENT, of_C, of_A, of_Z)
     spare = sum_over(combine((k.part(k.Side.CLIENT, apart), 1)), k.CLIENTS, n, d.w)
     uses.append((spare, in_drift * (of_s - of_c)))
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(cost(d)) - k.norm2(g) * (eta * tau / 4)
+    target = r.fall + k.constant(cost(d)) - k.norm2(g) * (eta * tau / 4)
     return combine(*uses, *squares, target=target, signs=signs)
 
 
@@ -143,8 +142,7 @@ def printed_round(who: k.Participants) -> Theorem:
     d = Drawn(who)
     eta, a, g = d.round.eta, k.weight(n), d.round.gradient
     spread = mean(n, (a**2 + 1) * d.inverse * (sigma2(n) + eps2))
-    fall = k.value_of(k.MEAN, d.round.x) - k.value_of(k.MEAN, d.round.next)
-    target = fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
+    target = d.round.fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
     target = target - k.norm2(g) * (eta * tau / 4)
     return combine(one_round(d, printed_rate(d)), target=target)
 
@@ -162,29 +160,10 @@ def theorem(who: k.Participants) -> Theorem:
 # SFL-V2 as printed where clients are drawn, equal weights: (175) and (177) of G.3 ----
 
 d = Drawn()
-r, eta, g = d.round, d.round.eta, k.part(k.Side.SERVER, d.round.gradient)
+r, eta = d.round, d.round.eta
 most = mean(n, inverse_q(n))
 sigmas = mean(n, sigma2(n)) + 2 * most * mean(n, inverse_q(n) * sigma2(n))
 v = S * eta * tau * most
-
-
-def first_order_equally() -> Theorem:
-    """Return ``<grad_s f, x' - x> <= -eta tau/2 ||grad_s f||^2 + eta S^2/2 D``.
-
-    D = sum_n J_n sum_i ||p - x||^2.
-    """
-    far, client = d.change(of(i)), k.part(k.Side.CLIENT, d.change(of(i)))
-    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    return combine(
-        visits.first_order(d, k.Side.SERVER),
-        (d.all(rules.blocks(far, far), d.J), eta / 2),
-        (d.all(combine((client, 1)), d.J), eta / 2),
-        (d.all(near, d.J), eta / 2),
-        (g, eta * tau * (N - 1) / 2),
-        target=d.over(k.norm2(r.away(of(i))), d.J) * (eta * S**2 / 2)
-        - k.norm2(g) * (eta * tau / 2)
-        - k.inner(g, r.next - r.x),
-    )
 
 
 def first_order_printed() -> Theorem:
@@ -193,7 +172,9 @@ def first_order_printed() -> Theorem:
     few = combine(at_most_inverse(r.run), target=k.constant(spare))
     away = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(away, k.CLIENTS, n, spare, [few])
-    return combine(first_order_equally(), (more, eta * S**2 / 2))
+    return combine(
+        visits.first_order_by_drift(d, k.Side.SERVER), (more, eta * S**2 / 2)
+    )
 
 
 def drift_by_mean() -> Theorem:
@@ -224,7 +205,9 @@ def drift_by_mean() -> Theorem:
 
 def first_order_closed() -> Theorem:
     """Return (177) with the whole gradient and (sum 1/q_n)^2 behind eta^3."""
-    return combine(first_order_equally(), (drift_by_mean(), eta * S**2 / 2))
+    return combine(
+        visits.first_order_by_drift(d, k.Side.SERVER), (drift_by_mean(), eta * S**2 / 2)
+    )
 
 
 # Strongly convex, SFL-V2 as printed, for equal weights: (14) and (20) ----------------

@@ -16,18 +16,16 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import derived, in_order, notation, partial_visits
+from sfl_theory.proofs import derived, notation, partial_visits, visited
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now
+from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, n, now
 from sfl_theory.proofs.notation import combine, count, mean, of, rates, steps, sum_over
-from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
 ETA = rates("eta")
 eta = ETA.at(now)
 BEST = k.vec(k.Star(k.MEAN))
-kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
 skew = mean(n, k.weight(n) ** 3 * odds**2)
 third = Fraction(1, 3)
@@ -40,8 +38,6 @@ class Weighted:
     kind: k.Kind
     partial: bool = False
     """Whether clients take part with probabilities q_n."""
-    sharp: bool = True
-    """Where visits are drawn: by their whole weight, not client by client."""
 
     @property
     def run(self) -> k.Split:
@@ -66,9 +62,7 @@ class Weighted:
     @property
     def c1(self) -> Ratio:
         """Of the second moment of G, over tau^2 G2."""
-        if not self.partial:
-            return ratio(1)
-        return kappa if self.kind.visits and not self.sharp else 1 + excess
+        return 1 + excess if self.partial else ratio(1)
 
     @property
     def cd(self) -> Ratio:
@@ -77,10 +71,7 @@ class Weighted:
             return ratio(third)
         if not self.partial:
             return ratio(Fraction(1, 2))
-        if self.sharp:
-            return 1 + Fraction(3, 2) * excess + skew / 2
-        more = kappa + mean(n, k.weight(n) ** 2 * odds * notation.inverse_q(n))
-        return ratio(third) + more
+        return 1 + Fraction(3, 2) * excess + skew / 2
 
     def g(self, step: k.Var = i) -> k.Vec:
         """Return a stochastic gradient."""
@@ -89,11 +80,6 @@ class Weighted:
     def bounded(self, step: k.Var = i) -> Theorem:
         """Return that its second moment is at most G2."""
         return derived.bounded_gradient(self.run, G2, n, now, of(step))
-
-    @property
-    def jumps(self) -> Ratio:
-        """``J_n^2``, 1 where everyone takes part."""
-        return k.draw(self.run, n, now) ** 2 if self.partial else ratio(1)
 
     def averaged(self, form: k.Lin) -> Theorem:
         """Return the form minus its average over the draws, 0."""
@@ -138,14 +124,13 @@ def second_moment(a: Weighted) -> Theorem:
     """Return ``||G||^2 <= c1 tau^2 G2``.
 
     SFL-V1: draws add ``a_n^2 (1/q_n - 1)`` times each client's own sum. SFL-V2: Jensen
-    with the weights ``a_n J_n``, whose sum W has ``E W^2 = 1 + rho``; or with the
-    weights a_n, and ``J_n^2`` has the mean ``1/q_n``.
+    with the weights ``a_n J_n``, whose sum W has ``E W^2 = 1 + rho``.
     """
     inside = k.summed(steps(tau), i, a.g())
     G = local.whole_mean(a.round, a.g())
     own = client_sum(a)
     target = k.constant(a.c1 * tau**2 * G2) - k.norm2(G)
-    if a.partial and a.kind.visits and a.sharp:
+    if a.partial and a.kind.visits:
         W = mean(n, a.share)
         return combine(
             rules.jensen(k.CLIENTS, n, a.share, inside),
@@ -153,15 +138,6 @@ def second_moment(a: Weighted) -> Theorem:
             (a.averaged(k.constant(W**2 * tau**2 * G2)), -1),
             target=target,
         )
-    if a.partial and a.kind.visits:
-        jump = k.draw(a.run, n, now)
-        number = k.constant(mean(n, k.weight(n) * a.jumps) * tau**2 * G2)
-        uses = [
-            (rules.jensen(k.CLIENTS, n, k.weight(n), inside * jump), 1),
-            (sum_over(own, k.CLIENTS, n, k.weight(n) * a.jumps), 1),
-            (a.averaged(number), -1),
-        ]
-        return combine(*uses, target=target)
     uses = [
         (rules.jensen(k.CLIENTS, n, k.weight(n), inside), 1),
         (sum_over(own, k.CLIENTS, n, k.weight(n)), 1),
@@ -182,30 +158,6 @@ def own_drift(a: Weighted) -> Theorem:
     return combine(*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i)))
 
 
-def visited(a: Weighted) -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 tau^2 G2 sum_m a_m J_m^2``, drawn visits.
-
-    The visits before (n, i) are at most tau of each client; Jensen with weights a_m.
-    """
-    v = Visited(a.round)
-    g, jump = v.stochastic(), k.draw(a.run, m, now)
-    few = sum_over(v.late(), steps(tau), j)
-    bound = local.bounded_block(a.run, k.Side.SERVER, of(j), m)
-    made = tau - rules.number_of(few.form)
-    each = combine(
-        rules.jensen(steps(tau), j, v.o, g),
-        (sum_over(bound, steps(tau), j, v.o), made),
-        (few, G2 * (tau + made)),
-        target=k.constant(tau**2 * G2) - k.norm2(v.of_client(g)),
-        signs=[few],
-    )
-    return combine(
-        (v.moved(g), -1),
-        (rules.jensen(k.CLIENTS, m, k.weight(m), v.of_client(g) * jump), eta**2),
-        (sum_over(each, k.CLIENTS, m, k.weight(m) * jump**2), eta**2),
-    )
-
-
 @cache
 def drift(a: Weighted) -> Theorem:
     """Return ``D <= cd eta^2 tau^3 G2``.
@@ -215,21 +167,15 @@ def drift(a: Weighted) -> Theorem:
     """
     r = a.round
     if a.kind.visits and not a.partial:
-        return in_order.bounded_drift(r)
-    if a.kind.visits and a.sharp:
+        return visited.bounded_drift(r)
+    if a.kind.visits:
         W, size = mean(n, a.share), eta**2 * tau**3 / 2 * G2
         return combine(
-            in_order.drawn_drift(r),
+            visited.drawn_drift(r),
             (a.averaged(k.constant(W + W**3)), -size),
             target=k.constant(a.cd * 2 * size) - r.drift(tau, a.share),
         )
-    if a.kind.visits:
-        client = local.block_move(r, k.Side.CLIENT, of(i), of(i))
-        away = both_parts(r.away(of(i)))
-        one = combine((away, -1), client, visited(a))
-    else:
-        one = own_drift(a)
-    drawn = r.summed(one, tau, a.share)
+    drawn = r.summed(own_drift(a), tau, a.share)
     size = rules.number_of(drawn.form + r.drift(tau, a.share))
     target = k.constant(a.cd * eta**2 * tau**3 * G2) - r.drift(tau, a.share)
     return combine(drawn, (a.averaged(k.constant(size)), -1), target=target)
@@ -247,8 +193,7 @@ def descent(a: Weighted) -> Theorem:
     r, alpha = a.round, eta * tau
     g = r.gradient
     noise = S / 2 * a.c1 * alpha**2 * G2 + S**2 / 2 * a.cd * alpha**3 * G2
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
+    target = r.fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
     uses: list[tuple[Theorem, Number]] = [
         (local.whole_descent(r), 1),
         (second_moment(a), S * eta**2 / 2),
@@ -285,14 +230,29 @@ def progress(a: Weighted) -> Theorem:
 
     Smoothness from the local point to x, convexity from it to x*.
     """
-    r, w = a.round, a.share
-    p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
+    p = a.round.point(of(i))
     one = combine(
-        rules.smooth(k.Local(n), S, p, r.x),
+        rules.smooth(k.Local(n), S, p, a.round.x),
         derived.convex(k.Local(n), ratio(0), p, BEST),
     )
+    return earned(a, one, ratio(0))
+
+
+def earned(a: Weighted, one: Theorem, modulus: Ratio) -> Theorem:
+    """Return ``<G, x - x*> >= tau (f(x) - f* + modulus ||x - x*||^2) ...``.
+
+    Args:
+        a: the algorithm.
+        one: ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) + modulus ||x - x*||^2 ...``.
+        modulus: the number in it.
+
+    Returns:
+        Its mean over steps and those who take part.
+    """
+    r, w = a.round, a.share
+    away, gp = r.x - BEST, r.local_gradient(of(i))
     own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
-    drawn = k.summed(k.CLIENTS, n, own * w)
+    drawn = k.summed(k.CLIENTS, n, (own + k.norm2(away) * modulus) * w)
     return combine(
         r.summed(one, tau, w),
         local.linear_both(r, gp, away, tau, w),

@@ -113,6 +113,10 @@ class Assembly:
         silence(self)
         self._squares(squares)
         self._stationary()
+        return self.added()
+
+    def added(self) -> Theorem:
+        """Return the sum of what has been entered, which is the target."""
         each = total([*self.each, *self.each_squares])
         average = sum_over(each, k.CLIENTS, n, k.weight(n))
         rest = total([*self.uses, *self.squares])

@@ -21,6 +21,7 @@ from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Poi
 from sfl_theory.worst_case.setting import ONE
 from sfl_theory.worst_case.single_clients import SingleClients
 from sfl_theory.worst_case.stated import STAR, Stated
+from sfl_theory.worst_case.visited import Visited
 
 FIELDS = {
     "start-distance": "",
@@ -42,7 +43,13 @@ Drawn = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class ByClient(Stated):
-    """Inequalities on given clients."""
+    """Inequalities on given clients.
+
+    Attributes:
+        sparse: whether squares may be replaced by fewer of positions.
+    """
+
+    sparse: bool = False
 
     def proved(self, certificate: Certificate, target: k.Lin) -> Theorem:
         """Return the theorem ``target >= 0``.
@@ -58,7 +65,10 @@ class ByClient(Stated):
             ValueError: the certificate does not prove it.
         """
         setting = self.setting
-        parts = SingleClients(self.numbers, setting.S, setting.sigma2 > 0, target)
+        short = self.sparse and setting.stepwise
+        parts = (Visited if short else SingleClients)(
+            self.numbers, setting.S, setting.sigma2 > 0, target
+        )
         if setting.zeta2 == 0:
             parts.flat = self.spread()
         self.add(certificate, parts)

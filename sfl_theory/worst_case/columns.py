@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfl_theory.worst_case import interior
-from sfl_theory.worst_case.certificate import STAR, Inequality
+from sfl_theory.worst_case.certificate import STAR, Inequality, Point
 from sfl_theory.worst_case.interior import Progress, Solution
 from sfl_theory.worst_case.program import Constraint, Node, Program
 
@@ -117,6 +118,30 @@ def searched(
         chosen += new[: MOST_NEW * len(program.nodes)]
         known = set(chosen)
     return Found(tuple(constraints), solution, worst)
+
+
+def limited(program: Program, span: int, tolerance: float) -> Found:
+    """Solve a program with the inequalities between points that are near each other.
+
+    Args:
+        program: the program.
+        span: so many steps of the run at most are between two points, if none is x*.
+        tolerance: of the float solver.
+
+    Returns:
+        The solution; how much it breaks other inequalities is not looked at.
+    """
+    steps = max(program.setting.tau, program.setting.late)
+
+    def near(p: Point, q: Point) -> bool:
+        return STAR in {p, q} or abs((p.t - q.t) * steps + p.i - q.i) <= span
+
+    points = [node.point for node in program.nodes]
+    chosen = [pair for pair in program.pairs if near(*(points[k] for k in pair))]
+    given = [one for one in program.given if not _shifted(program, one.inequality)]
+    constraints = [*given, *(program.interpolation(*pair) for pair in chosen)]
+    solution = interior.solved(program, constraints, tolerance)
+    return Found(tuple(constraints), solution, math.inf)
 
 
 def _shifted(program: Program, says: Inequality) -> bool:

@@ -32,6 +32,7 @@ from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
+from sfl_theory.worst_case.positions import Positions
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
 
@@ -79,11 +80,12 @@ class Proved:
         return document([(self.statement, self.theorem)], witnesses=models)
 
 
-def prove(certificate: Certificate) -> Proved:
+def prove(certificate: Certificate, sparse: bool = False) -> Proved:
     """Return the theorem that a certificate proves.
 
     Args:
         certificate: in means and deviations, not of SFL-V2.
+        sparse: whether its squares may be replaced by fewer of positions.
 
     Returns:
         Statement and theorem.
@@ -94,7 +96,8 @@ def prove(certificate: Certificate) -> Proved:
     setting = certificate.setting
     refuse(setting)
     given = ByOutcome if setting.partial else ByClient
-    derivation = (Alike if setting.interchangeable else given)(setting)
+    kind = Alike if setting.interchangeable else given
+    derivation = kind(setting, sparse)
     statement = derivation.stated(certificate.bound)
     theorem = derivation.proved(certificate, statement.right - statement.left)
     model = derivation.model
@@ -159,7 +162,13 @@ def refuse(setting: Setting) -> None:
 
 @dataclass(frozen=True)
 class Alike(Stated):
-    """Inequalities on client n and averages, where clients are interchangeable."""
+    """Inequalities on client n and averages, where clients are interchangeable.
+
+    Attributes:
+        sparse: whether squares may be replaced by fewer of positions.
+    """
+
+    sparse: bool = False
 
     def proved(self, certificate: Certificate, target: k.Lin) -> Theorem:
         """Return the theorem ``target >= 0``.
@@ -173,7 +182,10 @@ class Alike(Stated):
         """
         setting = self.setting
         noisy = setting.sigma2 > 0
-        parts = Assembly(self.run, setting.rounds, setting.S, noisy, target)
+        short = self.sparse and setting.stepwise
+        parts = (Positions if short else Assembly)(
+            self.run, setting.rounds, setting.S, noisy, target
+        )
         if setting.zeta2 == 0:
             parts.vanish(rules.assume(self.heterogeneity))
         self.add(certificate, parts)

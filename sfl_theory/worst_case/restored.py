@@ -37,7 +37,7 @@ LEFT_OUT = 1e-3
 FEW, MOST_UNKNOWNS = 700, 2500
 ROWS, USED = 2000, 1e-6
 """So many inequalities enter a step, the worst ones, and all that had such a weight."""
-MARGIN, ROOM = 1e-7, 1e-11
+MARGIN, ROOM = 1e-7, 1e-13
 """Kept of the interpolation inequalities' room; of all constraints, in units."""
 STEPS, STALLED, WORTH = 40, 4, 1 / 3
 """Steps at most; by so much less has to be broken after one; which share of what

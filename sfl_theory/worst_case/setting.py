@@ -381,6 +381,19 @@ class Setting:
         return self.clients is None or self.symmetric
 
     @property
+    def stepwise(self) -> bool:
+        """Whether steps without noise are all that moves clients.
+
+        Of clients that are alike, or of SFL-V2 with one order and one step size.
+        """
+        rates = {*self.client_steps}, {*self.server_steps}
+        alike = self.algorithm in {"fedavg", "sfl-v1"} and self.interchangeable
+        visits = self.algorithm == "sfl-v2" and not self.interchangeable
+        visits &= not self.partial and len(self.turns) < 2 and max(map(len, rates)) < 2
+        fits = (alike and self.zeta2 != 0) or visits
+        return fits and self.sigma2 == 0 and min(map(min, rates)) > 0
+
+    @property
     def shares(self) -> tuple[Fraction, ...]:
         """$a_n$ of every client; one share of 1 stands for all that are alike."""
         if self.clients is None or self.symmetric:

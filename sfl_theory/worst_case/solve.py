@@ -11,7 +11,7 @@ from sfl_theory.threads import one_thread
 from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
-from sfl_theory.worst_case.columns import Found, searched
+from sfl_theory.worst_case.columns import Found, limited, searched
 from sfl_theory.worst_case.exact import check
 from sfl_theory.worst_case.instance import Instance, mended, parabola
 from sfl_theory.worst_case.interior import Progress
@@ -25,6 +25,8 @@ TOLERANCES = ((1500, 1e-7), (10**9, 2e-5))
 NEAR = 1e-5
 """So near an instance is looked for, or twice the tolerance."""
 SLACKS = (0, 1, 10)
+LOST = Fraction(1, 10**6)
+"""By so much, relative, a bound of inequalities between near points may be larger."""
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
@@ -136,6 +138,34 @@ def _worst_case(
         tuple(failed),
         time.perf_counter() - started,
     )
+
+
+def nearby(found: WorstCase) -> WorstCase:
+    """Return a worst case whose certificate may be of fewer inequalities.
+
+    Those between points that are near each other in the run leave over what is sparse,
+    so a proof of it is short. Often they are enough.
+
+    Args:
+        found: with a certificate.
+
+    Returns:
+        With another one, if that proves as much up to `LOST`.
+    """
+    setting, known = found.setting, found.certificate
+    if known is None or not setting.stepwise:
+        return found
+    steps, tolerance = max(setting.tau, setting.late), TOLERANCES[0][1]
+    for span in (steps, 2 * steps):
+        with one_thread():
+            near = limited(found.program, span, tolerance)
+            try:
+                other = _certified(found.program, near, tolerance)
+            except NotRoundedError:
+                continue
+        if other.bound <= known.bound * (1 + LOST):
+            return replace(found, certificate=other)
+    return found
 
 
 def _certified(program: Program, found: Found, tolerance: float) -> Certificate:

@@ -49,41 +49,50 @@ class Balanced(HTMLParser):
 WAIT = "const wait = (ms) => new Promise((done) => setTimeout(done, ms));"
 
 
-def asked(page: Path, folder: Path, script: str, address: str = "") -> object:
-    """Return what a script finds in a page that a browser shows.
+def asked(page: Path, folder: Path, *scripts: tuple[str, str]) -> list[object]:
+    """Return what scripts find in a page that one browser shows anew for each.
 
     Args:
         page: its file.
         folder: for the browser's files.
-        script: body of an async function of ``d``, the page's document, that returns
+        scripts: each with what the page's address ends with, for instance "#id", and
+            the body of an async function of ``d``, the page's document, that returns
             JSON; ``wait(ms)`` waits.
-        address: what the page's address ends with, for instance "#id".
 
     Returns:
-        The JSON.
+        The JSON of each.
     """
     copy, harness = folder / "page.html", folder / "harness.html"
     copy.write_bytes(page.read_bytes())
+    asks = ",".join(
+        f'["{copy.name}{address}", async (d) => {{ {script} }}]'
+        for address, script in scripts
+    )
     harness.write_text(
-        f'<iframe id="f" width="1200" height="900" src="{copy.name}{address}"></iframe>'
-        '<p id="w"></p><script>const f = document.getElementById("f");'
-        f"{WAIT} f.onload = async () => {{ const d = f.contentDocument; let out;"
-        f"try {{ out = await (async () => {{ {script} }})(); }}"
-        'catch (error) { out = "failed: " + error; }'
-        'document.getElementById("w").textContent = "<<" + JSON.stringify(out) + ">>";'
-        "};</script>",
+        f'<p id="w"></p><script>{WAIT} const asks = [{asks}], told = [];'
+        "const next = () => { if (told.length === asks.length) {"
+        'document.getElementById("w").textContent = "<<" + JSON.stringify(told) + ">>";'
+        "return; } const [address, ask] = asks[told.length];"
+        'const f = document.createElement("iframe"); f.width = 1200; f.height = 900;'
+        "f.src = address; f.onload = async () => {"
+        "try { told.push(await ask(f.contentDocument)); }"
+        'catch (error) { told.push("failed: " + error); } f.remove(); next(); };'
+        "document.body.append(f); }; next();</script>",
         encoding="utf-8",
     )
     flags = ["--virtual-time-budget=60000", "--allow-file-access-from-files"]
     shown = _run(folder, *flags, "--dump-dom", harness.as_uri()).decode()
     found = re.search(r"&lt;&lt;(.*)&gt;&gt;</p>", shown, re.DOTALL)
     assert found is not None, shown[-2000:]
-    return json.loads(unescape(found[1]))
+    told = json.loads(unescape(found[1]))
+    assert len(told) == len(scripts)
+    return told
 
 
 class Layout(NamedTuple):
-    """A page laid out: its width in pixels, its pictures and those not loaded."""
+    """A page laid out: pixels that it has and needs, pictures and those not loaded."""
 
+    room: int
     width: int
     images: int
     broken: int
@@ -100,28 +109,32 @@ def _run(folder: Path, *arguments: str) -> bytes:
     return done.stdout
 
 
-def laid_out(page: Path, folder: Path, width: int) -> Layout:
-    """Lay a page out, all entries open, in a frame of some width.
+def laid_out(page: Path, folder: Path, *widths: int) -> list[Layout]:
+    """Lay a page out, all entries open, in a frame of each width.
 
     Only in a frame can a page be narrower than the browser's smallest window.
     """
     text = page.read_text(encoding="utf-8").replace("<details", "<details open")
     harness = folder / "harness.html"
     harness.write_text(
-        f'<iframe id="f" width="{width}" height="800" style="border:0" '
+        f'<iframe id="f" width="{widths[0]}" height="800" style="border:0" '
         f'srcdoc="{escape(text)}"></iframe><p id="w"></p><script>'
-        'const f = document.getElementById("f"); f.onload = () => { '
+        'const f = document.getElementById("f"); f.onload = async () => { '
         "const d = f.contentDocument; const broken = "
         "[...d.images].filter(i => !i.naturalWidth).length;"
-        'document.getElementById("w").textContent = '
-        '"measured " + d.documentElement.scrollWidth + " " + '
-        'd.images.length + " " + broken; };</script>',
+        f"const told = []; for (const width of {list(widths)}) {{ f.width = width;"
+        f"{WAIT} await wait(100); told.push([d.documentElement.clientWidth, "
+        "d.documentElement.scrollWidth, d.images.length, broken].join(' ')); }"
+        'document.getElementById("w").textContent = "measured " + told.join(", "); };'
+        "</script>",
         encoding="utf-8",
     )
     shown = _run(folder, "--virtual-time-budget=20000", "--dump-dom", harness.as_uri())
-    found = re.search(rb"measured (\d+) (\d+) (\d+)</p>", shown)
+    found = re.search(rb"measured ([\d ,]+)</p>", shown)
     assert found is not None
-    return Layout(*map(int, found.groups()))
+    told = [Layout(*map(int, one.split())) for one in found[1].split(b",")]
+    assert len(told) == len(widths)
+    return told
 
 
 def requests(page: Path, folder: Path) -> list[str]:

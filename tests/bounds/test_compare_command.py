@@ -11,6 +11,7 @@ import tempfile
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -391,13 +392,23 @@ def test_everything_is_written_inside_the_folder(
     assert len(modes) == 1
 
 
-def test_a_curve_of_zeros_is_drawn_without_warnings(
-    tmp_path: Path, recwarn: pytest.WarningsRecorder
+def test_curves_of_zeros_are_drawn_on_a_linear_axis(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """x0 = x* without noise: nothing is positive, so nothing is drawn on log axes."""
+    """x0 = x* without noise: nothing is positive, and a log axis would show nothing."""
+    drawn, save = list[str](), Figure.savefig
+
+    def seen(figure: Figure, *args: Any, **more: Any) -> None:
+        drawn.append(figure.axes[0].get_yscale())
+        save(figure, *args, **more)
+
+    monkeypatch.setattr(Figure, "savefig", seen)
     same = {"H": np.stack([np.eye(4)] * 3), "b": np.ones((3, 4)), "noise": np.zeros(3)}
     path = quadratic_file(tmp_path / "q.npz", **{**same, "x0": np.ones(4)})
-    assert main(line("--out", str(tmp_path / "out"), problem=path)) == 0
+    more = ["--case", "strongly_convex", "--out", str(tmp_path / "out")]
+    assert main(line(*more, problem=path)) == 0
+    assert drawn
+    assert set(drawn) == {"linear"}
     assert not [item for item in recwarn if "log" in str(item.message)]
 
 

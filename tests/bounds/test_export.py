@@ -25,7 +25,7 @@ from sfl_theory.benchmark.records import claim_record, sources
 from sfl_theory.ledger import Entry, ledger
 from sfl_theory.mutation import Judged
 
-PROVED, REFUTED = "han2024/lemma-C.3", "han2024/eq-139"
+PROVED, REFUTED = "han2024/lemma-C.3", "dachille2024/eq-12"
 CONTRARY, UNSTATED = "han2024/assumption-C.2/strongly_convex", ""
 Record = dict[str, Any]
 
@@ -433,7 +433,7 @@ def stops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def some() -> list[Entry]:
-    names = ("han2024/eq-138", "han2024/prop-3.5", PROVED)
+    names = ("han2024/eq-2", "han2024/prop-3.5", PROVED)
     return [ledger().entry(name) for name in names]
 
 

@@ -56,7 +56,7 @@ def test_a_page_runs_with_its_long_blocks(page: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_sweep_runs_where_ray_is(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    assert complaints(ROOT / "docs" / "examples" / "ray.md", tmp_path) == []
+    assert complaints(ROOT / "docs" / "examples" / "ray.md", tmp_path, long=True) == []
 
 
 def test_the_eight_examples_are_there_and_run_something() -> None:
@@ -154,20 +154,34 @@ def test_what_agrees(expected: str, printed: str, same: bool) -> None:
     assert agrees(expected, printed) is same
 
 
+LAST = "atexit.register(print, 2)"
+
+
 @pytest.mark.parametrize(
     ("page", "wrong"),
     [
         ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "instead of"),
         ("```sh\nfalse\ntrue\n```\n", "status 1"),
         ("```python\nraise SystemExit(3)\n```\n", "status 3"),
+        ("```python\nraise SystemExit('no')\n```\n", "status 1: no"),
+        ("```python\n1 / 0\n```\n", "status 1: Traceback"),
+        (f"```python\nimport atexit\n{LAST}\n```\n\n```text\n1\n```\n", "printed\n2"),
         ("<!-- needs: no_such_module -->\n```sh\necho ran\n```\n", "no one-line"),
         ("<!-- needs: no_such_module -->\n```sh\necho x >&2; exit 2\n```\n", ""),
+        ("<!-- needs: json -->\n```sh\nfalse\n```\n", ""),
         ("<!-- not run: why -->\n```sh\nfalse\n```\n", ""),
     ],
 )
 def test_what_is_wrong_is_said(page: str, wrong: str, tmp_path: Path) -> None:
     found = "".join(examples.run(blocks(page), tmp_path, False))
     assert (wrong in found) if wrong else found == ""
+
+
+def test_what_needs_a_module_runs_with_the_long_blocks(tmp_path: Path) -> None:
+    found = blocks("<!-- needs: json -->\n```sh\nfalse\n```\n")
+    assert list(examples.run(found, tmp_path, long=False)) == [""]
+    (told,) = examples.run(found, tmp_path, long=True)
+    assert "status 1" in told
 
 
 def test_an_unknown_comment_takes_no_block_out() -> None:

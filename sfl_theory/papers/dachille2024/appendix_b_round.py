@@ -20,8 +20,8 @@ from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.appendix_b import drift_bound, own, steps
 from sfl_theory.papers.dachille2024.section_4 import OWN, average
 from sfl_theory.papers.dachille2024.setting import F, K, S, eps2, eta, f, i, tau, theta
-from sfl_theory.proofs import cut_invariance
-from sfl_theory.proofs import cut_invariance as blocks
+from sfl_theory.proofs import equal_steps
+from sfl_theory.proofs import equal_steps as blocks
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form
 
@@ -254,7 +254,7 @@ EQ_26 = Kind.EQUATION(
             *s.assumptions(),
             *s.rates(),
         ),
-        cut_invariance.one_round,
+        equal_steps.one_round,
         OWN,
         "end to end, its last line",
     ),
@@ -274,7 +274,7 @@ EQ_27 = Kind.EQUATION(
             *s.assumptions(),
             *s.rates(),
         ),
-        cut_invariance.eq_27,
+        equal_steps.eq_27,
         r"(26) times $4/\tau$.",
         r"$\theta_s^{t+1}$ there means $\theta^{t+1}$",
     ),

@@ -14,7 +14,7 @@ from sfl_theory.kernel.terms import Pace, Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.dachille2024 import setting
 from sfl_theory.papers.dachille2024.setting import F, K, S, T, eta, f, i, k, t, tau, v1
-from sfl_theory.proofs import cut_invariance, equal_steps
+from sfl_theory.proofs import equal_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Run
@@ -130,7 +130,7 @@ def average(
         "The weighted mean of squared gradients of f, for any cut layer.",
         setting.proved(
             PRINTED,
-            cut_invariance.proposition_1,
+            equal_steps.proposition_1,
             OWN,
             "one tau for all clients; the split into blocks is arbitrary",
         ),
@@ -146,7 +146,7 @@ EQ_6 = average("eq-6", "(6)", Kind.EQUATION, "eq-28 cond-eta")
 
 def sharper() -> Says:
     """Return less than (6), under its first condition on the rate alone."""
-    gap, two, het, noise = map(setting.decimal, cut_invariance.CONSTANTS)
+    gap, two, het, noise = map(setting.decimal, equal_steps.CONSTANTS)
     own = w.over_clients(k, setting.alpha**2 * setting.sigma2)
     mean = w.over_clients(k, setting.alpha * setting.sigma2)
     squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
@@ -173,7 +173,7 @@ SHARPER = Kind.PROPOSITION(
     "drift enter with the cube of the rate.",
     setting.proved(
         LINEAR_SPEEDUP,
-        cut_invariance.sharper,
+        equal_steps.sharper,
         "As Proposition 1, but Jensen with the weights themselves, and the mean of "
         r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: as "
         "han2024/thm-3.6/non_convex/linear-speedup, at half of its rates.",
@@ -187,11 +187,11 @@ COND_ETA = Kind.CONDITION(
     "Proposition 1, Lemmas 1 and 2",
     "The rate of Proposition 1 is small enough for Lemmas 1 and 2.",
     setting.proved(
-        says(eta(), 1 / (2 * S * tau), setting.rates()[0]), cut_invariance.half_rate
+        says(eta(), 1 / (2 * S * tau), setting.rates()[0]), equal_steps.half_rate
     ),
     setting.proved(
         says(8 * S**2 * tau**2 * eta() ** 2, 1, setting.rates()[0]),
-        cut_invariance.eighth_rate,
+        equal_steps.eighth_rate,
         reading=r"eta <= 1/(sqrt(8) S tau), squared",
     ),
     scope="for all S, tau and rates",
@@ -258,7 +258,7 @@ PROP_1_UNEQUAL = Kind.PROPOSITION(
     uses="prop-1",
     repair=repaired(
         "the same number of updates for all clients, as in the proof",
-        setting.proved(PRINTED, cut_invariance.proposition_1),
+        setting.proved(PRINTED, equal_steps.proposition_1),
     ),
 )
 

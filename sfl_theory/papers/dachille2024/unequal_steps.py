@@ -30,7 +30,7 @@ from sfl_theory.papers.dachille2024.setting import (
     v1,
 )
 from sfl_theory.proofs import unequal_steps as proofs
-from sfl_theory.proofs.cut_invariance import CONSTANTS
+from sfl_theory.proofs.equal_steps import CONSTANTS
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form, Number, Vector
 

@@ -30,7 +30,7 @@ from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, i, n, t, tau
-from sfl_theory.proofs import block_steps, block_visits, sharp_rounds, visits_convex
+from sfl_theory.proofs import block_steps, drawn_visits, sharp_rounds, visits_convex
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
@@ -123,7 +123,7 @@ EQ_115 = BLOCKS.claim(
         "equal weights, and the move of the whole vector",
         proved(
             blocks.first_order(EQUALLY, SERVER, whole=True),
-            block_visits.first_order_printed,
+            drawn_visits.first_order_printed,
             r"$-\langle\nabla_sf,M\rangle$ by polarisation against $N\tau\nabla_sf$; "
             r"Jensen, Lipschitz gradients.",
         ),
@@ -134,7 +134,7 @@ EQ_116 = BLOCKS.claim(
     (-1, 2),
     repaired(
         "the sum over clients, N^2 times as much, and the whole vectors",
-        proved(drift(), block_visits.drift_by_mean, VISITS),
+        proved(drift(), drawn_visits.drift_by_mean, VISITS),
     ),
     uses="lemma-C.6",
     made=3,
@@ -146,7 +146,7 @@ EQ_117 = BLOCKS.claim(
         "equal weights, N times as much behind eta^3, and the whole gradient there",
         proved(
             first_order_closed(SERVER),
-            lambda: block_visits.first_order_closed(SERVER),
+            lambda: drawn_visits.first_order_closed(SERVER),
             "The repaired (115) before it was weakened, the repaired (116).",
         ),
     ),
@@ -159,7 +159,7 @@ EQ_118 = BLOCKS.claim(
         "twice the right side",
         proved(
             blocks.second_order(PRINTED, SERVER, times=2),
-            lambda: block_steps.second_order(block_visits.ROUND_T, SERVER),
+            lambda: block_steps.second_order(drawn_visits.ROUND_T, SERVER),
             "Cauchy-Schwarz over visits, Young with factor 2, variance.",
             blocks.SECOND_ORDER.reading,
         ),
@@ -173,7 +173,7 @@ EQ_119 = BLOCKS.claim(
         "variance of the samples without eta^2",
         proved(
             change(),
-            block_visits.change,
+            drawn_visits.change,
             "The noise of a later step is orthogonal to what came before it; then the "
             "drift of all clients.",
         ),
@@ -187,7 +187,7 @@ EQ_120 = BLOCKS.claim(
         "5/2 times the right side; its late term 2 N^2 times, with the whole gradient",
         proved(
             second_order_closed(SERVER),
-            lambda: block_visits.second_order_closed(SERVER),
+            lambda: drawn_visits.second_order_closed(SERVER),
             "Young twice: gradients and noise, local points and x^t. " + VISITS,
         ),
     ),
@@ -200,7 +200,7 @@ EQ_121 = BLOCKS.claim(
         "behind eta^3: N^2 for N a_n^2, and the whole gradient",
         proved(
             first_order_closed(CLIENT),
-            lambda: block_visits.first_order_closed(CLIENT),
+            lambda: drawn_visits.first_order_closed(CLIENT),
             "Jensen with the weights a_n; the server's block at a client's points has "
             "moved by all visits before, so the drift is that of (116), repaired.",
         ),
@@ -215,7 +215,7 @@ EQ_122 = BLOCKS.claim(
         "whole gradient",
         proved(
             second_order_closed(CLIENT),
-            lambda: block_visits.second_order_closed(CLIENT),
+            lambda: drawn_visits.second_order_closed(CLIENT),
             "As (120), with the weights a_n; in the late term a_n <= 1.",
         ),
     ),

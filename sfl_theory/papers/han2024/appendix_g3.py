@@ -24,7 +24,7 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, sigma2, t, tau
-from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
+from sfl_theory.proofs import partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
 from sfl_theory.proofs.notation import sum_over
 from sfl_theory.written import Assumed, Form, Number
@@ -168,7 +168,7 @@ def of_block(side: Side) -> tuple[claims.Repair, claims.Repair]:
         f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
         proved(
             first_order_closed(side),
-            lambda: partial_blocks.first_order_closed(side),
+            lambda: partial_visits.first_order_closed(side),
             "The repaired (175), the repaired (176).",
             WHERE,
         ),
@@ -177,7 +177,7 @@ def of_block(side: Side) -> tuple[claims.Repair, claims.Repair]:
         f"{WEIGHTS}, four times the constants, and the whole gradient in the late term",
         proved(
             second_order_closed(side),
-            lambda: partial_blocks.second_order_closed(side),
+            lambda: partial_visits.second_order_closed(side),
             r"Young with 1 between gradients and noise; Jensen with weights $a_nJ_n$, "
             r"whose sum is at most $\kappa$; Young with 1 between local points and "
             "x^t; the repaired (176).",
@@ -201,7 +201,7 @@ EQ_175 = BLOCKS.claim(
         ),
         proved(
             first_order(SERVER),
-            lambda: partial_blocks.first_order_printed(SERVER),
+            lambda: partial_visits.first_order_printed(SERVER),
             FIRST_ORDER_WORDS,
         ),
     ),
@@ -211,7 +211,7 @@ EQ_176 = BLOCKS.claim(
     (-1, 2),
     repaired(
         f"{WEIGHTS}, the sum over clients, and the whole vectors",
-        proved(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
+        proved(drift(), partial_visits.plain_drift, DRIFT_WORDS, WHERE),
     ),
     uses="lemma-C.6",
     made=3,
@@ -240,7 +240,7 @@ EQ_178 = BLOCKS.claim(
         "server steps are at its points only where a client takes part",
         proved(
             second_order(),
-            partial_blocks.second_order,
+            partial_visits.second_order,
             r"Cauchy-Schwarz over visits, Young with factor 2, variance; $J_n^2\le "
             r"1/q_n^2$ beside local points, mean $1/q_n$ beside x^t.",
             blocks.SECOND_ORDER.reading,
@@ -256,7 +256,7 @@ EQ_179 = BLOCKS.claim(
         proved(
             change(),
             lambda: sum_over(
-                change_of_gradient(partial_blocks.PRINTED, SERVER), CLIENTS, n, v_n
+                change_of_gradient(partial_visits.PRINTED, SERVER), CLIENTS, n, v_n
             ),
             "The noise of a later step is orthogonal to what came before it.",
             blocks.CHANGE.reading,

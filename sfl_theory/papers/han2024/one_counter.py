@@ -35,8 +35,9 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
-from sfl_theory.proofs import constant_steps, counted_steps, one_clock
+from sfl_theory.proofs import counted_steps, one_clock
 from sfl_theory.proofs.foundations import value_gap
+from sfl_theory.proofs.mean_steps import Averaged
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import ATOM, Assumed, Form, Number, Run, Vector, Written
 
@@ -258,21 +259,28 @@ def strongly_convex(which: str) -> Part:
     )
 
 
+SUMMED: dict[k.Kind, Averaged] = {
+    k.Kind.V1: counted_steps.Rounds(),
+    k.Kind.COUNTED: one_clock.Steps(),
+}
+"""Who sums over all iterations."""
+
+
 def general_convex(kind: k.Kind, divided: bool) -> Part:
     """Return the mean gap at a constant rate; with noise divided by N, or any rate."""
-    r, counted = run(kind, falling=False), one_clock.Steps()
+    r, found = run(kind, falling=False), SUMMED[kind]
     start, rest, n = w.norm2(r.x(0) - best), tuple[Assumed, ...](), taken(r)
     if divided:
         right = start / (eta * n) + w.as_form(eta * NOISE + 3 * S / 2 * level(r))
         rest = (s.minimum(), w.at_most(4 * S * eta, 1).called("S eta <= 1/4"))
-        theorem, whole = constant_steps.average_gap_divided, counted.average_gap_divided
+        theorem = found.average_gap_divided
     else:
         right = start / (2 * eta * n) + w.as_form(eta / 2 * G2 + S / 2 * level(r))
-        theorem, whole = constant_steps.average_gap, counted.average_gap
+        theorem = found.average_gap
     said = says(average(r, f.gap), right, *assumed(r, 0, divided), *rest)
     return proved(
         said,
-        lambda: quarter(named(theorem()) if kind is k.Kind.V1 else whole(), divided),
+        lambda: quarter(named(theorem()), divided),
         r"$\langle\nabla F_n(x_n),\bar x-x^*\rangle\ge F_n(\bar x)-F_n(x^*)-\frac S2\|"
         r"\bar x-x_n\|^2$ and $D\le(i\eta G)^2$; the mean gradient's second moment is "
         + (
@@ -307,14 +315,9 @@ def non_convex(kind: k.Kind) -> Part:
         w.at_most(S * eta, 1),
     )
 
-    def theorem() -> Theorem:
-        if kind is k.Kind.COUNTED:
-            return one_clock.Steps().average_gradient()
-        return named(constant_steps.average_gradient())
-
     return proved(
         said,
-        theorem,
+        lambda: named(SUMMED[kind].average_gradient()),
         r"$\phi'\le\phi-\frac\eta2\|\nabla f(\bar x)\|^2+\frac{S^2\eta}2D+\frac S2"
         r"\eta^2\sum_na_n^2\sigma_n^2$, $D\le(i\eta G)^2$."
         + BY_BLOCKS

@@ -17,12 +17,7 @@ from sfl_theory.claims import Claim, Kind, Part, Says, broken, proved, repaired,
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, huber, parabola, plus
-from sfl_theory.papers.han2024 import (
-    appendix_e,
-    last_iterate,
-    printed,
-    section_3_text,
-)
+from sfl_theory.papers.han2024 import appendix_e, last_iterate, printed, section_3_text
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
@@ -30,12 +25,7 @@ from sfl_theory.papers.han2024.printed import Data, bound
 from sfl_theory.papers.han2024.section_3_text import GENERAL, HALF, NON, third, total
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm
 from sfl_theory.proofs import last_iterate as last_rounds
-from sfl_theory.proofs import (
-    local_steps,
-    non_convex,
-    strongly_convex,
-    visits_convex,
-)
+from sfl_theory.proofs import local_steps, non_convex, strongly_convex, visits_convex
 from sfl_theory.proofs.export import ModelData, Shape
 from sfl_theory.proofs.notation import Uses, combine
 from sfl_theory.written import Form, Run

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Says, meeting, proved, repaired, says
+from sfl_theory.claims import Kind, Part, Says, meeting, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
@@ -23,6 +23,7 @@ from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, sigma2, tau
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d
 from sfl_theory.proofs import (
     mean_way,
+    sharp_rates,
     strongly_convex,
     value_recursion,
     visits_convex,
@@ -409,3 +410,52 @@ THEOREM_39 = repaired(
     ),
 )
 REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38, "3.9": THEOREM_39}
+
+# Theorem 3.9: the last model where clients of SFL-V2 are drawn ------------------------
+# With server steps weighted by a_n and bounded gradients: what draws add to a round's
+# squared move is rho = sum_n a_n^2 (1/q_n - 1), as in (17); drift falls like 1/T^2.
+
+VISITS, VISITED = run(k.Kind.V2_WEIGHTED, TAU, TAU, UPDATES), Algorithm("3.9")
+
+
+def of_drawn_visits() -> Says:
+    """Return the bound on the last model's gap."""
+    late = GAMMA + T
+    draws = w.number(Fraction(8, 3)) * S * G2 * (1 + more) / (mu**2 * late)
+    far = 16 * S**2 * G2 / (mu**3 * late**2) * SHARP_DRIFT["3.9"]
+    right: w.Terms = {
+        "initial gap": (GAMMA / late) ** 4 * f.gap(VISITS.x(0)),
+        "participation": w.as_form(draws),
+        "client drift": w.as_form(far),
+    }
+    return says(f.gap(VISITS.x(T)), right, *VISITED.assumed(VISITS, S, mu))
+
+
+BY_DRAWS = (
+    f"{RECURSION} With $J_n=I_n/q_n$ and $W=\\sum a_nJ_n$ a round's squared move is at "
+    r"most $(\eta\tau)^2G^2\,\mathbb EW^2=(\eta\tau)^2G^2(1+\rho)$, and its drift "
+    r"has $\frac12(\mathbb EW+\mathbb EW^3)$, $\mathbb EW^3=1+3\rho+\sum a_n^3"
+    r"(\frac1{q_n}-1)(\frac1{q_n}-2)$."
+)
+DRAWN_VISITS = of_drawn_visits()
+LAST_DRAWN = Line(
+    VISITED,
+    VISITS,
+    proved(
+        DRAWN_VISITS,
+        lambda: after(sharp_rates.bounded_strongly_convex()),
+        BY_DRAWS,
+        f"{VISITED.reading}; updates aggregated",
+        model=meeting(DRAWN_VISITS, s=3),
+    ),
+)
+LAST_MODEL["3.9"] = {"last_model": LAST_DRAWN}
+CLAIMS = (
+    Kind.THEOREM(
+        "han2024/thm-3.9/strongly_convex/last-model",
+        "not in the paper",
+        "The gap of the last model, drift like 1/T^2.",
+        LAST_DRAWN.part,
+        scope="for weighted server steps, updates aggregated",
+    ),
+)

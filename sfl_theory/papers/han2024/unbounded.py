@@ -34,7 +34,7 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     Algorithm,
     Line,
 )
-from sfl_theory.proofs import derived, sharp_draws, sharp_rates
+from sfl_theory.proofs import derived, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
 from sfl_theory.proofs.sharp_rounds import Sharp
@@ -294,7 +294,7 @@ def of_gradients(one: Algorithm, what: Says) -> Theorem:
 
 def of_bounded(one: Algorithm, what: Says) -> Theorem:
     """Return the mean of the squared gradients under Assumption 3.3."""
-    return below(what, any_rate(one), sharp_draws.non_convex())
+    return below(what, any_rate(one), sharp_rates.bounded_non_convex())
 
 
 DRIFT = (

@@ -21,9 +21,7 @@ from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smo
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import (
     appendix_e,
-    by_distance,
     last_iterate,
-    last_model_drawn,
     printed,
     root_noise,
     theorems,
@@ -98,11 +96,8 @@ METRICS = {
 }
 LARGEST, FOUR = 1 / (2 * S * tau), sp.Integer(4)
 LAST_MODEL: dict[str, strong.Named] = {
-    **{
-        number: {name: (line,) for name, line in lines.items()}
-        for number, lines in strong.LAST_MODEL.items()
-    },
-    "3.9": {"last_model": (last_model_drawn.LINE,)},
+    number: {name: (line,) for name, line in lines.items()}
+    for number, lines in strong.LAST_MODEL.items()
 }
 ANY_PERIODS = (strong.CLIENT_SHARPER, strong.SERVER_SHARPER)
 """Of a claim beside the paper's."""
@@ -280,7 +275,7 @@ def silent(last: Bound) -> dict[str, Stated]:
 
 def visited(last: Bound) -> dict[str, Stated]:
     """Return the bounds of SFL-V2 by distances, where everyone takes part."""
-    noisy, quiet = by_distance.NOISY_LINE, by_distance.LINE
+    noisy, quiet = without_noise.NOISY_LINE, without_noise.ANY_ORDER_LINE
     own = everyone(last)
     own = replace(own, conditions=(*own.conditions, con.Steeper()))
     silent_ = replace(own, conditions=(*own.conditions, con.NoNoise()))

@@ -15,7 +15,6 @@ SECTIONS = (
     "section_3_rates",
     "section_4",
     "linear_speedup",
-    "separable",
     "appendix_a_13",
     "appendix_a_14",
     "appendix_b",

@@ -14,6 +14,7 @@ from sfl_theory.papers.huang2023.section_3_rates import CLIENT
 from sfl_theory.papers.huang2023.setting import E, F, S, best, f, j, mean, mu, n, p, t
 from sfl_theory.proofs import derived, minibatch
 from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs.minibatch_stepwise import over
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.written import ATOM, Assumed, Form, Name, Number, Vector, Written
 
@@ -147,7 +148,7 @@ EQ_28 = Kind.EQUATION(
     proved(
         says(rate**2 * SQUARES, BOUNDED, s.assumption_1(), *lowest(BELOW)),
         lambda: times(
-            minibatch.over(minibatch.self_bounding(HERE.value, low().value, CLIENT)),
+            over(minibatch.self_bounding(HERE.value, low().value, CLIENT)),
             rate**2,
         ),
         r"A step of $1/S$ along $-\nabla_cf_n$ lowers $f_n$ by "

@@ -160,33 +160,6 @@ def falling_assumptions(r: Run) -> tuple[Assumed, ...]:
     )
 
 
-def falling_variances(r: Run) -> tuple[Assumed, ...]:
-    """Return Assumptions 1, 2, 3, 5 for a falling run, fresh mini-batches, no bound.
-
-    That a mini-batch is fresh and the clients independent is used in two products and
-    in Lemma 3.
-    """
-    here, center = r.p(n, t, j), middle(r)
-    own, speed = f().gradient(here), mu * (gamma + K * t + j) / 2
-    g = sampled(r)
-    drawn = [
-        *fresh_batches(r, (center - best) * speed - mean(own), g),
-        *fresh_batches(
-            r, w.client((here - center) * speed - own + F.gradient(center)), g
-        ),
-        w.every_client(n, w.at_most(w.norm2(g - own), sigma2())).called("Assumption 3"),
-        w.at_most(w.norm2(mean(g - own)), noise()).called("Lemma 3"),
-    ]
-    return (
-        assumption_1(),
-        assumption_2(),
-        *(w.every_round(t, T, w.every_round(j, K, one)) for one in drawn),
-        assumption_5(),
-        minimum(),
-        *gamma_printed(K),
-    )
-
-
 def noise(sigma: Callable[[k.Client], Number] = sigma2) -> Number:
     r"""Return :math:`\sum_np_n^2\sigma_n^2`."""
     return w.over_clients(n, p() ** 2 * sigma(n))

@@ -15,7 +15,6 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.proofs import (
     foundations,
-    joint_distance,
     non_convex,
     partial_visits,
     sharp_rounds,
@@ -42,7 +41,7 @@ def proofs() -> Iterator[Proof]:
             )
     yield statements.strongly_convex_statement(), strongly_convex.rate
     yield statements.printed_statement(), strongly_convex.printed
-    yield statements.general_convex_statement(), joint_distance.theorem
+    yield statements.general_convex_statement(), statements.general_convex
     yield statements.visits_statement(), sharp_rounds.rounds_of_visits
     yield statements.partial_visits_statement(), partial_visits.theorem
 

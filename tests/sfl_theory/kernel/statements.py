@@ -7,7 +7,7 @@ from fractions import Fraction
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import (
     Convex,
     Holds,
@@ -17,7 +17,7 @@ from sfl_theory.kernel.hypotheses import (
     every,
 )
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import derived, joint_distance
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import foundations as basics
 from sfl_theory.proofs import joint_distance as general
 from sfl_theory.proofs import non_convex as both
@@ -38,6 +38,7 @@ from sfl_theory.proofs.notation import (
     positive,
     steps,
 )
+from sfl_theory.proofs.weighted_rounds import Weighted, mean_gap
 
 
 def gradient_descent_statement() -> Statement:
@@ -159,23 +160,30 @@ def general_convex_statement() -> Statement:
     alpha = eta tau is the step of a round; convexity bounds the averaged model by the
     left side. Candidate R2 (a); that x* minimises f is not used.
     """
-    first = k.norm2(k.iterate(general.r.run, 0) - joint_distance.BEST)
-    right = first * (1 / (2 * general.alpha * general.T)) + k.constant(
-        Fraction(7, 12) * general.alpha * G2
-    )
-    left = k.summed(steps(general.T), t, joint_distance.gap(general.r)) * (
-        1 / general.T
-    )
+    alpha, T = general.alpha, general.T
+    run = Weighted(k.Kind.V1).at(k.Rate(general.eta))
+    first = k.norm2(k.iterate(run, 0) - general.BEST)
+    right = first * (1 / (2 * alpha * T)) + k.constant(Fraction(7, 12) * alpha * G2)
+    left = k.summed(steps(T), t, general.gap(Round(run))) * (1 / T)
     assumed = {
         h.Minimiser(k.MEAN),
         h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
         h.every(k.CLIENTS, n, h.Convex(k.Local(n), ratio(0))),
-        h.Holds(k.constant(1 - 2 * S * general.alpha)),
-        h.BoundedGradients(general.r.run, G2),
-        h.Unbiased(general.r.run),
+        h.Holds(k.constant(1 - 2 * S * alpha)),
+        h.BoundedGradients(run, G2),
+        h.Unbiased(run),
     }
     name = "han2024/thm-3.6/general_convex/mean-gap"
     return Statement(name, frozenset(assumed), left, right)
+
+
+def general_convex() -> Theorem:
+    """Return its proof: the mean gap at any rates, for a constant one."""
+    family, alpha = k.RoundFamily("eta", Sort.POSITIVE), general.alpha
+    whole = mean_gap(Weighted(k.Kind.V1))
+    one = rules.instantiate(whole, ((family, k.Rate(general.eta)),), ())
+    small = rules.assume(k.constant(1 - 2 * S * alpha))
+    return combine((one, 1 / general.eta), (small, alpha * G2 / 12))
 
 
 def visits_statement() -> Statement:

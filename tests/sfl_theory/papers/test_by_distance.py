@@ -14,13 +14,13 @@ from visited_runs import all_orders, largest, largest_expected
 from sfl_theory import theorem
 from sfl_theory.bound import Bound
 from sfl_theory.claims import Part
-from sfl_theory.papers.han2024 import by_distance
+from sfl_theory.papers.han2024 import without_noise
 
 CASE = theorem("3.7").case("strongly_convex")
 BOUND, NOISY, LAST = (
     CASE.bound(name) for name in ("any_order", "by_distance", "last_model")
 )
-PARTS = pytest.mark.parametrize("part", [by_distance.PART, by_distance.NOISY])
+PARTS = pytest.mark.parametrize("part", [without_noise.ANY_ORDER, without_noise.NOISY])
 
 
 @pytest.mark.parametrize(("bound", "seen"), [(NOISY, 0.05), (LAST, 0.02)])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfl_theory.proofs.cut_invariance import CONSTANTS
+from sfl_theory.proofs.equal_steps import CONSTANTS
 
 Array = NDArray[np.float64]
 GAP, NOISE, HET, CUBE = (float(one) for one in CONSTANTS)

@@ -1,0 +1,111 @@
+r"""A sparse positive definite form as few squares of few vectors, in exact numbers.
+
+A form in positions of a run has entries near its diagonal only, and so have the factors
+of $Q=LDL^\top+R$ if vectors are eliminated in a good order. L and D are short dyadic
+numbers; the remainder R, as sparse as L, is diagonally dominant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import TypeVar
+
+from sfl_theory.worst_case.quadratic import Quadratic
+
+A = TypeVar("A", bound=Hashable)
+Squares = list[tuple[dict[A, int], Fraction]]
+"""Whole multiples of vectors, and the weight of their sum's square."""
+ZERO = Fraction(0)
+SPARES = (24, 32, 40, 48, 56, 64, 80, 96, 120)
+"""Of each diagonal element 2^-this is left for the remainder; tried one by one."""
+FINER = 16
+"""By so many bits factors are finer than that."""
+
+
+def factored(form: Quadratic[A]) -> Squares[A]:
+    """Return a positive definite form as a sum of squares.
+
+    Args:
+        form: in fractions.
+
+    Returns:
+        The squares.
+
+    Raises:
+        ValueError: the form is not seen to be positive definite.
+    """
+    if any(row.get(a, ZERO) <= 0 for a, row in form.rows.items() if row):
+        raise ValueError("what is left over is not positive: a diagonal element")
+    size = {a: _root(row[a]) for a, row in form.rows.items() if row}
+    for spare in SPARES:
+        found = _tried(form, size, spare)
+        if found is not None:
+            return found
+    raise ValueError("what is left over is not positive definite")
+
+
+def _root(value: Fraction) -> Fraction:
+    """Return a power of two near the root of a number."""
+    bits = value.numerator.bit_length() - value.denominator.bit_length()
+    return Fraction(2) ** (bits // 2)
+
+
+def _tried(
+    form: Quadratic[A], size: dict[A, Fraction], spare: int
+) -> Squares[A] | None:
+    """Return the squares, leaving a share of each diagonal element; None: too much."""
+    bits, rest = spare + FINER, Quadratic[A]()
+    unit, scale = 1 << 2 * bits, 1 << bits
+    left: dict[A, dict[A, int]] = {a: {} for a in size}
+    for a, b, value in form.items():
+        even = value / (size[a] * size[b])
+        rest.add(a, b, even)
+        left[a][b] = left[b][a] = round(even * unit / (1 if a == b else 2))
+    found: Squares[A] = []
+    while left:
+        k = min(left, key=lambda a: len(left[a]))
+        row = left.pop(k)
+        pivot = row.pop(k) - (unit >> spare)
+        if pivot <= 0:
+            return None
+        low = max(0, pivot.bit_length() - bits)
+        pivot = pivot >> low << low
+        for b, c in row.items():
+            del left[b][k]
+            for other, d in row.items():
+                left[b][other] = left[b].get(other, 0) - c * d // pivot
+        amounts = {b: round(Fraction(c * scale, pivot)) for b, c in row.items()}
+        square = {k: scale} | {b: c for b, c in amounts.items() if c}
+        found.append((square, Fraction(pivot, unit * scale**2)))
+    for square, weight in found:
+        names = [*square]
+        for i, a in enumerate(names):
+            for b in names[: i + 1]:
+                twice = 1 if a == b else 2
+                rest.add(a, b, -weight * square[a] * square[b] * twice)
+    found += _dominant(rest)
+    if any(weight < 0 for _, weight in found):
+        return None
+    return [_whole(square, weight, size) for square, weight in found if weight]
+
+
+def _dominant(rest: Quadratic[A]) -> Squares[A]:
+    """Return pairs and single vectors: the latter's weights may be negative."""
+    pairs = [(a, b, c) for a, b, c in rest.items() if a != b]
+    spare = {a: row.get(a, ZERO) for a, row in rest.rows.items()}
+    for a, b, c in pairs:
+        spare[a] -= abs(c) / 2
+        spare[b] -= abs(c) / 2
+    found: Squares[A] = [
+        ({a: 1, b: 1 if c > 0 else -1}, abs(c) / 2) for a, b, c in pairs
+    ]
+    return found + [({a: 1}, c) for a, c in spare.items()]
+
+
+def _whole(
+    square: dict[A, int], weight: Fraction, size: dict[A, Fraction]
+) -> tuple[dict[A, int], Fraction]:
+    """Return a square of vectors that are multiplied by powers of two, without them."""
+    low = min(size[a] for a in square)
+    return {a: int(c * size[a] / low) for a, c in square.items()}, weight * low**2

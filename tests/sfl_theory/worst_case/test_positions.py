@@ -1,0 +1,276 @@
+"""Proofs in positions: as true as the others, shorter, and of nothing else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction as Q
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfl_theory.kernel.replay import replay
+from sfl_theory.kernel.terms import constant
+from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
+from sfl_theory.worst_case.proof import prove
+from sfl_theory.worst_case.quadratic import Quadratic
+from sfl_theory.worst_case.setting import Setting
+from sfl_theory.worst_case.solve import LOST, WorstCase, nearby, worst_case
+from sfl_theory.worst_case.sparse import factored
+
+HALF, THIRD, SLOW = Q(1, 2), Q(1, 3), Q(1, 4)
+
+
+def asked(
+    steps: tuple[Q, ...] = (HALF, HALF),
+    server: tuple[Q, ...] | None = None,
+    **known: object,
+) -> Setting:
+    given: dict[str, object] = {
+        "algorithm": "sfl-v1",
+        "tau": 2,
+        "S": Q(1),
+        "mu": Q(1, 10),
+        "zeta2": Q(1),
+        **known,
+    }
+    return Setting(client_steps=steps, server_steps=server or steps, **given)  # type: ignore[arg-type]
+
+
+BOUNDED: dict[str, object] = {
+    "zeta2": None,
+    "G2": Q(2),
+    "start": "gradients",
+    "metric": "distance",
+}
+NON_CONVEX: dict[str, object] = {
+    "zeta2": None,
+    "mu": None,
+    "start": "gap",
+    "metric": "gradient",
+}
+V2: dict[str, object] = {"algorithm": "sfl-v2", "clients": 2}
+UNEQUAL: dict[str, object] = {**V2, "weights": (THIRD, Q(2, 3))}
+SETTINGS = {
+    "one step": asked((HALF,), algorithm="fedavg", tau=1, metric="distance"),
+    "gap": asked(),
+    "gap of the average": asked(mu=Q(0), reading="average"),
+    "mean of gaps": asked(mu=Q(0), reading="mean"),
+    "start by gap": asked(start="gap"),
+    "bounded": asked(**BOUNDED),
+    "dissimilarity": asked(zeta2=None, eps2=Q(1)),
+    "two rates": asked(server=(THIRD, THIRD)),
+    "two paces": asked((HALF,), (THIRD,), tau_server=3, metric="distance"),
+    "late clients": asked((THIRD,), (HALF,), tau=3, tau_server=1),
+    "decaying": asked((HALF, THIRD), metric="distance"),
+    "rates of their own": asked((HALF, Q(2, 3)), metric="distance"),
+    "non-convex": asked((SLOW,) * 2, **NON_CONVEX, G2=Q(1), reading="average"),
+    "least": asked((SLOW,) * 2, **NON_CONVEX, eps2=Q(1), reading="minimum"),
+    "visits": asked((HALF,), (SLOW,), metric="distance", **V2),
+    "visits in turns": asked((HALF,) * 2, (SLOW,) * 2, order="interleaved", **V2),
+    "visits in one other order": asked((HALF,), (SLOW,), turns=((1, 0),), **V2),
+    "visits, gap": asked((HALF,) * 2, (SLOW,) * 2, **V2),
+    "visits, weighted": asked((HALF,), (SLOW,), **UNEQUAL, server_moves="weighted"),
+    "visits, weights": asked((HALF,), (SLOW,), **UNEQUAL),
+    "visits, average": asked(
+        (HALF,) * 2, (SLOW,) * 2, mu=Q(0), reading="average", **V2
+    ),
+    "visits, bounded": asked((HALF,), (SLOW,), **BOUNDED, **V2),
+    "visits, dissimilarity": asked((HALF,), (SLOW,), zeta2=None, eps2=Q(1), **V2),
+    "visits, the same minimiser": asked((HALF,), (SLOW,), **V2 | {"zeta2": Q(0)}),
+    "visits, least": asked(
+        (SLOW,), (SLOW,), **NON_CONVEX, **V2, eps2=Q(1), reading="minimum"
+    ),
+    "three visitors": asked((HALF,), (SLOW,), tau=1, **V2 | {"clients": 3}),
+}
+FEW = ["one step", "bounded", "two paces", "least", "visits", "three visitors"]
+
+
+@cache
+def found(name: str) -> WorstCase:
+    return worst_case(SETTINGS[name], below=False)
+
+
+def certificate(name: str) -> Certificate:
+    known = found(name).certificate
+    assert known is not None
+    return known
+
+
+def cases() -> list[object]:
+    long = pytest.mark.long
+    return [pytest.param(name, marks=() if name in FEW else long) for name in SETTINGS]
+
+
+@pytest.mark.parametrize("name", cases())
+def test_a_certificate_is_a_proof_in_positions(name: str) -> None:
+    known = certificate(name)
+    assert known.setting.stepwise
+    proved = prove(replace(known, squares=()), sparse=True)
+    (claim,) = replay(proved.document())
+    assert claim.proved
+    assert claim.left == proved.statement.left
+    assert claim.right == constant(known.bound)
+    assert claim.used <= claim.hypotheses == proved.statement.hypotheses
+    if proved.model is not None:  # assumptions that exclude each other prove anything
+        assert claim.sides is not None and claim.sides[0] <= claim.sides[1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        asked(sigma2=Q(1)),
+        asked(zeta2=Q(0)),
+        asked(algorithm="minibatch-sfl"),
+        asked((HALF,) * 2, (SLOW,) * 2, turns=((1, 0), (0, 1)), **V2),
+        asked((HALF, THIRD), (SLOW, SLOW), **V2),
+        asked((HALF,), (Q(0),), **V2),
+        asked((HALF,), clients=2, participation=(HALF, HALF)),
+    ],
+    ids=str,
+)
+def test_other_runs_are_proved_in_gradients(other: Setting) -> None:
+    assert not other.stepwise
+
+
+def test_near_inequalities_lose_little_and_make_a_short_proof() -> None:
+    known = worst_case(asked((HALF,) * 5, **BOUNDED), below=False)
+    near = nearby(known)
+    assert known.certificate is not None and near.certificate is not None
+    assert near.certificate.bound <= known.certificate.bound * (1 + LOST)
+    assert len(near.certificate.uses) < len(known.certificate.uses)
+    text = prove(near.certificate, sparse=True).document()
+    (claim,) = replay(text)
+    assert claim.right == constant(near.certificate.bound)
+    assert 2 * len(text) < len(prove(known.certificate).document())
+
+
+def test_where_near_inequalities_are_too_few_all_are_taken() -> None:
+    known = worst_case(asked((HALF,) * 6, mu=Q(0)), below=False)
+    assert nearby(known) is known
+
+
+# What has to be rejected ------------------------------------------------------------
+
+POINTS = [STAR, Point("round", 1), Point("local", 0, 0), Point("local", 0, 1)]
+Use = tuple[Inequality, Q]
+Change = Callable[[random.Random, Certificate, int], Certificate]
+
+
+def multiplier(rng: random.Random, known: Certificate, place: int) -> Certificate:
+    says, by = known.uses[place]
+    small = by - abs(by) / 2 ** rng.randrange(1, 40)
+    new = rng.choice([(), (says, small), (says, -by), (says, by / 3)])
+    rest = known.uses[:place] + known.uses[place + 1 :]
+    return replace(known, uses=(*rest, new) if new else rest)
+
+
+def inequality(rng: random.Random, known: Certificate, place: int) -> Certificate:
+    says, by = known.uses[place]
+    field = rng.choice(["at", "other", "kind", "client"])
+    kinds = ["interpolation", "heterogeneity", "start-distance", "variance"]
+    choices = {"kind": kinds, "client": [0, 1, None, 7]}
+    visited = [one.at for one, _ in known.uses if one.at]
+    new = replace(says, **{field: rng.choice(choices.get(field, POINTS + visited))})  # type: ignore[arg-type]
+    rest = known.uses[:place] + known.uses[place + 1 :]
+    return replace(known, uses=(*rest, (new, by)))
+
+
+def bound(rng: random.Random, known: Certificate, _: int) -> Certificate:
+    less = known.bound - known.bound / 2 ** rng.randrange(1, 80)
+    return replace(known, bound=rng.choice([less, known.bound / 2, -known.bound]))
+
+
+def accepted(seed: int, name: str) -> str:
+    """Return what becomes of a corruption: refused, unchanged, weaker or a wrong one.
+
+    Less of an inequality, or another one, may leave over what is still a sum of
+    squares if it was idle. Then the theorem is one, and of the bound that was known.
+    """
+    rng, known = random.Random(seed), certificate(name)
+    change: Change = rng.choice([multiplier, inequality, bound])
+    corrupted = change(rng, known, rng.randrange(len(known.uses)))
+    if sorted(corrupted.uses, key=str) == sorted(known.uses, key=str) and (
+        corrupted.bound == known.bound
+    ):
+        return "unchanged"
+    try:
+        proved = prove(corrupted, sparse=True)
+    except ValueError:
+        return "refused"
+    (claim,) = replay(proved.document())
+    weaker = claim.right == constant(corrupted.bound) and corrupted.bound >= known.bound
+    return "weaker" if weaker else "wrong"
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_corrupted_certificate_proves_no_smaller_bound(seed: int) -> None:
+    name = ["one step", "bounded", "three visitors"][seed % 3]
+    assert accepted(seed, name) != "wrong"
+
+
+@pytest.mark.long
+def test_corrupted_certificates_prove_no_smaller_bounds() -> None:
+    names = ["two paces", "least", "visits"] + 7 * ["one step"]
+    tried = [accepted(seed, names[seed % 10]) for seed in range(150)]
+    assert tried.count("wrong") == 0
+    assert tried.count("refused") >= 110
+
+
+# Sparse squares ----------------------------------------------------------------------
+
+Row = dict[str, Q]
+
+
+def total(squares: list[tuple[dict[str, int], Q]]) -> dict[tuple[str, str], Q]:
+    form = Quadratic[str]()
+    for row, weight in squares:
+        for a, x in row.items():
+            for b, y in row.items():
+                form.add(a, b, weight * x * y)
+    return {(min(a, b), max(a, b)): c for a, b, c in form.items()}
+
+
+NAMES = "abcde"
+SMALL = st.integers(-6, 6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(SMALL, min_size=5, max_size=5), max_size=5), st.integers(0, 60)
+)
+def test_a_positive_definite_form_is_its_squares(
+    rows: list[list[int]], thin: int
+) -> None:
+    form = Quadratic[str]()
+    for k, name in enumerate(NAMES):
+        form.add(name, name, Q(1, 2**thin))
+        for other in NAMES[: k + 1]:
+            c = sum(row[k] * row[NAMES.index(other)] for row in rows)
+            form.add(name, other, Q(c * (1 if name == other else 2), 3))
+    squares = factored(form)
+    assert all(weight > 0 for _, weight in squares)
+    assert total(squares) == {(min(a, b), max(a, b)): c for a, b, c in form.items()}
+
+
+@pytest.mark.parametrize("off", [Q(2), Q(-2), Q(5, 2)])
+def test_a_form_that_is_not_positive_definite_is_refused(off: Q) -> None:
+    form = Quadratic[str]()
+    form.add("a", "a", Q(1))
+    form.add("b", "b", Q(1))
+    form.add("a", "b", off)
+    with pytest.raises(ValueError, match="not positive"):
+        factored(form)
+
+
+def test_an_arrow_stays_sparse() -> None:
+    form = Quadratic[str]()
+    names = [f"v{k}" for k in range(30)]
+    for name in names:
+        form.add(name, name, Q(1))
+        form.add("star", name, Q(1, 10))
+    form.add("star", "star", Q(1))
+    assert sum(len(row) for row, _ in factored(form)) < 6 * len(names)
