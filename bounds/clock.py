@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 SECONDS = {
-    "T rounds": 5.5,
+    "T rounds": 7.5,
     "one round": 1.5,
     "functions and vectors": 0.2,
     "numbers": 0.35,

@@ -35,7 +35,7 @@ MUTATED = (
 )
 UNFINISHED = (
     ". These statements come first in a random order in which each kind has its share. "
-    "**The rest is not mutated**: the same command goes on."
+    "**The export was interrupted, or its time was up**: the same command goes on."
 )
 KERNEL = ("__init__", "check", *SOURCES)
 

@@ -72,6 +72,11 @@ class Neighbour:
         return Statement(one.id, self.hypotheses, self.left, self.right, one.equal)
 
     @property
+    def changed(self) -> bool:
+        """Whether one of its sides is another one."""
+        return self.left is not self.whole.left or self.right is not self.whole.right
+
+    @property
     def dropped(self) -> frozenset[h.Hypothesis]:
         """What was assumed and is no longer."""
         return self.whole.hypotheses - self.hypotheses

@@ -56,7 +56,7 @@ AGAIN = 0.5
 TIRED = 2
 """After how many climbs in vain there is no other one from the same models."""
 FAR_OFF = -0.7
-"""Scores from which no climb leads up: the left side is a sixth of the right one."""
+"""Scores from which few climbs lead up, where a side is changed: left a sixth of it."""
 SHORT = 0.1
 """Steps of a climb, in powers of two, below which it ends."""
 GENERATIONS = 3
@@ -181,10 +181,11 @@ class Search:
     def _frame(self, place: int) -> None:
         target = self.around[place]
         self.aim = target.hypotheses
+        lowest = FAR_OFF if target.changed else -np.inf
         kinds = [
             kind
             for (at, kind), good in self.good.items()
-            if at == place and good.tired < TIRED and good.score > FAR_OFF
+            if at == place and good.tired < TIRED and good.score > lowest
         ]
         if kinds and self.rng.random() < AGAIN:
             best = max(kinds, key=lambda kind: self.good[place, kind].score)
@@ -397,10 +398,9 @@ class Search:
                 low, high = self._sides(e, place, *sides)
             except NotEvaluatedError:
                 continue
-            changed = one.left is not whole.left or one.right is not whole.right
-            if not changed and moved is None:
+            if not one.changed and moved is None:
                 moved = self._moved(e, sides)
-            score, gap = scored(whole, changed, low, high, sides, moved)
+            score, gap = scored(whole, one.changed, low, high, sides, moved)
             score = np.where(ok & np.isfinite(score), score, -np.inf)
             if (score > MARGIN).any():
                 rounded = error(e, one.left) + error(e, one.right)
