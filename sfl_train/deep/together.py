@@ -107,7 +107,7 @@ class Together:
             K, B = len(sizes), max(sizes)
             count = torch.tensor(sizes)
             full = torch.arange(B) < count.unsqueeze(1)
-            weight = (full / count.clamp(min=1).unsqueeze(1)).to(x)
+            weight = full.to(x) / count.clamp(min=1).unsqueeze(1).to(x)
             if not bool(full.all()):
                 place = full.flatten().nonzero().flatten().to(x.device)
                 x = x.new_zeros(K * B, *x.shape[1:]).index_copy_(0, place, x)
