@@ -29,17 +29,7 @@ class Positions(Assembly):
     """Theorems with multipliers, written in points and what no step is made of."""
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
-        """Return the theorem ``target >= 0``.
-
-        Args:
-            squares: not read: other ones are found.
-
-        Returns:
-            The theorem.
-
-        Raises:
-            ValueError: the theorems do not add up to it.
-        """
+        """Return the theorem, see `Assembly.proved`; other squares are found."""
         self._first_points()
         if self.sides != (None,):
             self._split()

@@ -33,17 +33,7 @@ class Visited(SingleClients):
     """Theorems with multipliers, written in points and what no step is made of."""
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
-        """Return the theorem ``target >= 0``.
-
-        Args:
-            squares: not read: other ones are found.
-
-        Returns:
-            The theorem.
-
-        Raises:
-            ValueError: the theorems do not add up to it.
-        """
+        """Return the theorem, see `Assembly.proved`; other squares are found."""
         found = super().proved(squares)
         for s in range(self.rounds):
             left = k.constant(self.rounds - 1 - s)

@@ -9,8 +9,10 @@ from fractions import Fraction as Q
 from functools import cache
 
 import pytest
+import small_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_settings import BOUNDED, HALF, ONE, SLOW, UNEQUAL, V2, asked
 
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import constant
@@ -21,72 +23,28 @@ from sfl_theory.worst_case.setting import Setting
 from sfl_theory.worst_case.solve import LOST, WorstCase, nearby, worst_case
 from sfl_theory.worst_case.sparse import factored
 
-HALF, THIRD, SLOW = Q(1, 2), Q(1, 3), Q(1, 4)
-
-
-def asked(
-    steps: tuple[Q, ...] = (HALF, HALF),
-    server: tuple[Q, ...] | None = None,
-    **known: object,
-) -> Setting:
-    given: dict[str, object] = {
-        "algorithm": "sfl-v1",
-        "tau": 2,
-        "S": Q(1),
-        "mu": Q(1, 10),
-        "zeta2": Q(1),
-        **known,
-    }
-    return Setting(client_steps=steps, server_steps=server or steps, **given)  # type: ignore[arg-type]
-
-
-BOUNDED: dict[str, object] = {
-    "zeta2": None,
-    "G2": Q(2),
-    "start": "gradients",
-    "metric": "distance",
+THIRD = Q(1, 3)
+SHARED = (
+    "one step", "gap", "gap of the average", "mean of gaps", "start by gap",
+    "bounded gradients", "dissimilarity", "two rates", "two paces", "decaying",
+    "rates of their own", "non-convex", "least", "visits", "visits in turns",
+    "visits, gap", "visits, weighted", "visits, average", "visits, bounded",
+    "visits, dissimilarity", "visits, the same minimiser", "visits, least",
+    "three visitors",
+)  # fmt: skip
+SETTINGS = {name: small_settings.SETTINGS[name] for name in SHARED} | {
+    "late clients": asked((THIRD,), ONE, tau=3, tau_server=1),
+    "visits in one other order": asked(ONE, SLOW, turns=((1, 0),), **V2),
+    "visits, weights": asked(ONE, SLOW, **V2 | UNEQUAL),
 }
-NON_CONVEX: dict[str, object] = {
-    "zeta2": None,
-    "mu": None,
-    "start": "gap",
-    "metric": "gradient",
-}
-V2: dict[str, object] = {"algorithm": "sfl-v2", "clients": 2}
-UNEQUAL: dict[str, object] = {**V2, "weights": (THIRD, Q(2, 3))}
-SETTINGS = {
-    "one step": asked((HALF,), algorithm="fedavg", tau=1, metric="distance"),
-    "gap": asked(),
-    "gap of the average": asked(mu=Q(0), reading="average"),
-    "mean of gaps": asked(mu=Q(0), reading="mean"),
-    "start by gap": asked(start="gap"),
-    "bounded": asked(**BOUNDED),
-    "dissimilarity": asked(zeta2=None, eps2=Q(1)),
-    "two rates": asked(server=(THIRD, THIRD)),
-    "two paces": asked((HALF,), (THIRD,), tau_server=3, metric="distance"),
-    "late clients": asked((THIRD,), (HALF,), tau=3, tau_server=1),
-    "decaying": asked((HALF, THIRD), metric="distance"),
-    "rates of their own": asked((HALF, Q(2, 3)), metric="distance"),
-    "non-convex": asked((SLOW,) * 2, **NON_CONVEX, G2=Q(1), reading="average"),
-    "least": asked((SLOW,) * 2, **NON_CONVEX, eps2=Q(1), reading="minimum"),
-    "visits": asked((HALF,), (SLOW,), metric="distance", **V2),
-    "visits in turns": asked((HALF,) * 2, (SLOW,) * 2, order="interleaved", **V2),
-    "visits in one other order": asked((HALF,), (SLOW,), turns=((1, 0),), **V2),
-    "visits, gap": asked((HALF,) * 2, (SLOW,) * 2, **V2),
-    "visits, weighted": asked((HALF,), (SLOW,), **UNEQUAL, server_moves="weighted"),
-    "visits, weights": asked((HALF,), (SLOW,), **UNEQUAL),
-    "visits, average": asked(
-        (HALF,) * 2, (SLOW,) * 2, mu=Q(0), reading="average", **V2
-    ),
-    "visits, bounded": asked((HALF,), (SLOW,), **BOUNDED, **V2),
-    "visits, dissimilarity": asked((HALF,), (SLOW,), zeta2=None, eps2=Q(1), **V2),
-    "visits, the same minimiser": asked((HALF,), (SLOW,), **V2 | {"zeta2": Q(0)}),
-    "visits, least": asked(
-        (SLOW,), (SLOW,), **NON_CONVEX, **V2, eps2=Q(1), reading="minimum"
-    ),
-    "three visitors": asked((HALF,), (SLOW,), tau=1, **V2 | {"clients": 3}),
-}
-FEW = ["one step", "bounded", "two paces", "least", "visits", "three visitors"]
+FEW = [
+    "one step",
+    "bounded gradients",
+    "two paces",
+    "least",
+    "visits",
+    "three visitors",
+]
 
 
 @cache
@@ -125,10 +83,10 @@ def test_a_certificate_is_a_proof_in_positions(name: str) -> None:
         asked(sigma2=Q(1)),
         asked(zeta2=Q(0)),
         asked(algorithm="minibatch-sfl"),
-        asked((HALF,) * 2, (SLOW,) * 2, turns=((1, 0), (0, 1)), **V2),
-        asked((HALF, THIRD), (SLOW, SLOW), **V2),
-        asked((HALF,), (Q(0),), **V2),
-        asked((HALF,), clients=2, participation=(HALF, HALF)),
+        asked(2 * ONE, 2 * SLOW, turns=((1, 0), (0, 1)), **V2),
+        asked((HALF, THIRD), 2 * SLOW, **V2),
+        asked(ONE, (Q(0),), **V2),
+        asked(ONE, clients=2, participation=(HALF, HALF)),
     ],
     ids=str,
 )
@@ -137,7 +95,7 @@ def test_other_runs_are_proved_in_gradients(other: Setting) -> None:
 
 
 def test_near_inequalities_lose_little_and_make_a_short_proof() -> None:
-    known = worst_case(asked((HALF,) * 5, **BOUNDED), below=False)
+    known = worst_case(asked(5 * ONE, **BOUNDED), below=False)
     near = nearby(known)
     assert known.certificate is not None and near.certificate is not None
     assert near.certificate.bound <= known.certificate.bound * (1 + LOST)
@@ -149,7 +107,7 @@ def test_near_inequalities_lose_little_and_make_a_short_proof() -> None:
 
 
 def test_where_near_inequalities_are_too_few_all_are_taken() -> None:
-    known = worst_case(asked((HALF,) * 6, mu=Q(0)), below=False)
+    known = worst_case(asked(6 * ONE, mu=Q(0)), below=False)
     assert nearby(known) is known
 
 
@@ -208,7 +166,7 @@ def accepted(seed: int, name: str) -> str:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_a_corrupted_certificate_proves_no_smaller_bound(seed: int) -> None:
-    name = ["one step", "bounded", "three visitors"][seed % 3]
+    name = ["one step", "bounded gradients", "three visitors"][seed % 3]
     assert accepted(seed, name) != "wrong"
 
 
