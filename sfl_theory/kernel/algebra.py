@@ -266,7 +266,7 @@ class Poly(Sum[Monomial, Exact]):
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact (by Gauss in integers)."""
-        for end in (max, min):  # of a product they are the products of the ends
+        for end in (max, min) if self else ():  # a product's: those of its factors
             powers = dict(end(self.coefficients))
             if any(powers.get(s, 0) < p for s, p in end(divisor.coefficients)):
                 return None

@@ -11,7 +11,7 @@ from fractions import Fraction as Q
 from math import prod
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfl_theory.kernel import rules as R
@@ -76,6 +76,7 @@ def test_a_sum_has_the_sum_of_the_values(seed: int) -> None:
 
 @FORTY
 @given(st.integers(0, 10**9))
+@example(2531010).via("the quotient is 0")
 def test_a_quotient_times_the_divisor_is_the_dividend(seed: int) -> None:
     rng = random.Random(seed)
     quotient, divisor = (polynomial(rng, rng.randint(1, 16)) for _ in range(2))
