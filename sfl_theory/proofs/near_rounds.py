@@ -23,7 +23,6 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import moves as moving
-from sfl_theory.proofs import moves as quiet
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import G2, i, n, now, t, young
 from sfl_theory.proofs.moves import BEST, before, d, drift, m, turn
@@ -401,17 +400,17 @@ def by_move() -> Theorem:
     )
     right = k.norm2(m) * of_move + drift * of_drift
     one = combine(
-        quiet.summed(three_points(R.x, R.point(of(i)), BEST)),
+        moving.summed(three_points(R.x, R.point(of(i)), BEST)),
         (rules.mean_value(R.x), -tau),
         (rules.mean_value(BEST), tau),
-        quiet.linear(k.gradient(k.Local(n), R.point(of(i))), before),
-        (quiet.linear(d, before), half),
+        moving.linear(k.gradient(k.Local(n), R.point(of(i))), before),
+        (moving.linear(d, before), half),
         local.whole_centred(R, before),
         (moving.updated(now, before), -1 / eta),
-        (quiet.by_parts(-before), half),
+        (moving.by_parts(-before), half),
         (before * (3 * mu * tau / 4) - whole, size),
         (young(m * along, turn * (half * eta), rho), size),
-        (at_root(quiet.small_turn()), size * (1 + 1 / rho) * (half * eta) ** 2),
+        (at_root(moving.small_turn()), size * (1 + 1 / rho) * (half * eta) ** 2),
         target=right - gap * tau,
     )
     return combine((one, 1 / tau), target=right * (1 / tau) - gap)
@@ -440,7 +439,7 @@ def rate() -> Theorem:
     of_drift = mu * z**2 / 8 + (1 + 1 / rho) * (half * eta * tau * STEEP) ** 2 / (
         18 * mu
     )
-    one = combine((by_move(), 1), (quiet.bounded_drift(), of_drift / tau))
+    one = combine((by_move(), 1), (moving.bounded_drift(), of_drift / tau))
     s = gamma_z + now
     values = ((moving.FAMILY, RATE), (variable(rho), 2 * steep / s))
     here = rules.instantiate(one, values, ())
