@@ -60,13 +60,14 @@ class Member:
         return float(x @ x / 2 + self.a @ (self.b @ x + (self.S - 1) * bent))
 
     def lowest(self) -> float:
-        """Return a value that f falls to, up to rounding."""
+        """Return the least value of f, 1-strongly convex, up to ``||grad f||^2/2``."""
         x = np.zeros(self.u.shape[1])
         for _ in range(1500):
-            before = x
-            x = x - self.a @ self.gradients(np.tile(x, (len(self.a), 1))) / self.S
+            slope = self.a @ self.gradients(np.tile(x, (len(self.a), 1)))
+            before, x = x, x - slope / self.S
             if (x == before).all():
                 break
+        assert slope @ slope < 1e-12
         return self.value(x)
 
     def run(self, start: Array, rounds: int) -> tuple[Array, float]:
