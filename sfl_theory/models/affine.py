@@ -39,4 +39,4 @@ def course(linear: Array, constant: Array, start: Array) -> Array:
 
 
 def _step(linear: Array, x: Array) -> Array:
-    return np.einsum("ijt,jt->it", linear, x)
+    return np.asarray(np.einsum("ijt,jt->it", linear, x))
