@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfl_theory import affine
 from sfl_theory.bound import Metric
 from sfl_theory.constants import Constants
-from sfl_theory.models import affine
 
 Array = NDArray[np.float64]
 COSINES = (0.0, 0.3, 0.5, 0.7, 0.82, 0.9)

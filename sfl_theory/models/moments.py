@@ -21,8 +21,8 @@ from itertools import compress, permutations, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfl_theory import affine
 from sfl_theory.bound import Bound, total
-from sfl_theory.models import affine
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Bowl
 from sfl_theory.registry import theorem
