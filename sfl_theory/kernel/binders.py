@@ -44,10 +44,7 @@ class Interned(type):
 
 @dataclass_transform(eq_default=False, frozen_default=True)
 class Term(Built, metaclass=Interned):
-    """A frozen, interned record of the fields that its class declares.
-
-    For a field of type `Index` any number may be given that is one.
-    """
+    """A frozen, interned record of its fields; an `Index` is made of any number."""
 
     fields: ClassVar[tuple[str, ...]]
     indices: ClassVar[tuple[int, ...]]
@@ -294,11 +291,9 @@ class Total(WeightedSum, Symbol, body=UNIT):
     def _check(self) -> None:
         """N >= 1; positive terms over clients have a positive sum; else >= 0."""
         super()._check()
-        sort, over_clients = Sort.NONNEGATIVE, self.binder is CLIENTS
-        if over_clients and self.weight == algebra.ONE:
-            sort = Sort.COUNT
-        elif over_clients and all(s.sort.positive for s in self.weight.parts):
-            sort = Sort.POSITIVE
+        parts, sort = self.weight.parts, Sort.NONNEGATIVE
+        if self.binder is CLIENTS and all(s.sort.positive for s in parts):
+            sort = Sort.POSITIVE if parts else Sort.COUNT
         vars(self)["sort"] = sort
 
     def again(self, binder: Any, v: Bindable, inside: Any) -> Any:
@@ -410,8 +405,8 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
     """Return ``sum_v form(v)``, in normal form.
 
     What a coefficient has that does not depend on v goes before the sum; an atom
-    without v is multiplied by the total of its weight, which `total` computes. No
-    denominator may depend on v. A range of no or one step is no sum.
+    without v is multiplied by the total of its weight. No denominator may depend on v.
+    A range of no or one step is no sum.
     """
     bindable(binder, v)
     if isinstance(binder, Steps) and binder.upper in (algebra.ZERO, algebra.ONE):

@@ -3,6 +3,8 @@
 Each hypothesis is decided by a condition that implies it.
 """
 
+# ruff: noqa: F403, F405 - models and when they meet a hypothesis are one thing
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -14,19 +16,7 @@ from typing import Any, cast
 from . import hypotheses as h
 from . import terms as k
 from .algebra import ratio, require
-from .models import (
-    ONE,
-    ZERO,
-    Bend,
-    Evaluation,
-    Model,
-    NoiseLaw,
-    Shape,
-    Vector,
-    dot,
-    known,
-    plus,
-)
+from .models import *
 
 MAX_CORNERS = 4_096
 

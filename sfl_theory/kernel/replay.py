@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
 
 from . import hypotheses as h
 from . import terms as k
@@ -28,7 +27,8 @@ from .moments import evaluated
 from .reader import MAX_CHARACTERS, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
 
-_Read = tuple[tuple[h.Hypothesis, ...], k.Lin, k.Lin]
+_KEYS = ("id", "hypotheses", "left", "right")
+_STATEMENT = (tuple[h.Hypothesis, ...], k.Lin, k.Lin)
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
     r"[in][0-9]+|[Faqx]_[nst]|N|F|E|f|a|q|x|p|xi|J|GD|round|step|grad|before|sum|clients",
@@ -136,22 +136,18 @@ def replay(text: str) -> list[Claim]:
 
 def _claim(entry: Json, table: Table) -> Claim:
     given_keys = set(entry) if isinstance(entry, dict) else set()
-    proved, modelled = "theorem" in given_keys, "model" in given_keys
-    equal = "equal" in given_keys
-    keys = ["id", "hypotheses", "left", "right"] + ["equal"] * equal
-    keys += ["theorem"] * proved + ["model"] * (modelled or not proved)
-    title, assumed, low, high, *decisions = record(entry, tuple(keys))
+    optional = [key for key in ("equal", "theorem", "model") if key in given_keys]
+    title, *statement = record(entry, (*_KEYS, *optional))
     named = type(title) is str and _TITLE.fullmatch(title)
     require(named, "%r is no name of a claim", title)
-    require(not equal or decisions.pop(0) is True, "equal is true or left out")
-    read = table.arguments(
-        [assumed, low, high], (tuple[h.Hypothesis, ...], k.Lin, k.Lin)
-    )
-    given, left, right = cast(_Read, tuple(read))
+    given, left, right = table.arguments(statement[:3], _STATEMENT)
     distinct(given)
-    theorem = cast(Theorem, table.read(decisions[0], Theorem)) if proved else None
-    model = model_of(decisions[-1], table) if modelled else None
-    return decide(str(title), frozenset(given), left, right, equal, theorem, model)
+    by = dict(zip(optional, statement[3:], strict=True))
+    require(by.get("equal", True) is True, "equal is true or left out")
+    theorem = table.read(by["theorem"], Theorem) if "theorem" in by else None
+    model = model_of(by["model"], table) if "model" in by else None
+    hypotheses, equal = frozenset(given), "equal" in by
+    return decide(str(title), hypotheses, left, right, equal, theorem, model)
 
 
 def decide(
@@ -209,7 +205,7 @@ def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
     for one in inside:
         if isinstance(one, k.Star):
             least = h.Minimiser(one.function) in parts
-            local = isinstance(one.function, k.Local) and _each_has_a_minimiser(parts)
+            local = isinstance(one.function, k.Local) and _EACH_HAS_ONE in parts
             require(least or local, "%s is not assumed to be a minimiser", one)
         if isinstance(one, h.Heterogeneity | h.BoundedGradients | h.Variance):
             own = {one.client} if isinstance(one, h.Variance) else set[object]()
@@ -220,23 +216,9 @@ def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
     require(visited or not orders, "an order of visits, and nobody visits")
 
 
+_EACH_HAS_ONE = h.every(k.CLIENTS, _n := k.Client("n"), h.Minimiser(k.Local(_n)))
 _INDICES = k.Client | k.BoundClient | k.BoundNat | k.RoundFamily
 _OF_RUNS = k.Var | k.RoundFamily | k.ClientFamily | k.NamedFunction
-
-
-def _each_has_a_minimiser(parts: list[k.Lin | h.Hypothesis]) -> bool:
-    """Return whether a minimiser of F_n is assumed for every client n.
-
-    Inside another quantifier, whose range may be empty, nothing is assumed.
-    """
-    return any(
-        isinstance(one, h.Every)
-        and one.binder is k.CLIENTS
-        and isinstance(one.body, h.Minimiser)
-        and isinstance(one.body.function, k.Local)
-        and isinstance(one.body.function.client, k.BoundClient)
-        for one in parts
-    )
 
 
 def main(arguments: list[str]) -> int:

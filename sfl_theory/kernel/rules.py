@@ -18,7 +18,6 @@ from .algebra import Number, Poly, Ratio, ratio, require
 from .terms import Client, Lin, Side, Split, Vec
 from .theorems import *
 from .theorems import _NONE
-from .theorems import _given_the_draws as _given_the_draws
 
 
 @rule
@@ -78,8 +77,7 @@ def stationary(function: k.Function, w: Vec) -> Theorem:
 def vanish(theorem: Theorem, u: Vec, w: Vec) -> Theorem:
     """Return <u, w> = 0 from -||u||^2 >= 0.
 
-    Proof: then E||u||^2 = 0, so u is 0 almost surely. Given the draws, if the theorem
-    holds given them.
+    Proof: then E||u||^2 = 0, so u is 0 almost surely; given the draws, if that is.
     """
     require(not theorem.form + k.norm2(u), "%s does not say that %s is 0", theorem, u)
     return theorem_of(theorem.hypotheses, k.inner(u, w), True)
@@ -107,10 +105,8 @@ def given(one: h.Hypothesis, about: tuple[Vec | Client | Ratio, ...]) -> Theorem
             apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
             form = k.constant(eps2) - k.norm2(apart)
         case h.Variance(run, n, bound), (Ratio() as t, Ratio() as i):
-            form, made = (
-                k.constant(bound) - k.norm2(k.noise(run, n, t, i)),
-                _made(run, i),
-            )
+            made = _made(run, i)
+            form = k.constant(bound) - k.norm2(k.noise(run, n, t, i))
         case h.BoundedGradients(run, G2), (Client() as n, Ratio() as t, Ratio() as i):
             g, made = stochastic(run, n, t, i), _made(run, i)
             g = k.part(one.side, g) if isinstance(one, h.BoundedBlock) else g
@@ -129,7 +125,7 @@ def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
 
 
 def _local_sum(
-    run: Split, n: Client, t: Ratio, upper: Ratio, side: Side, *visit: Any
+    run: Split, n: Client, t: Ratio, side: Side, upper: Ratio, *visit: Any
 ) -> Vec:
     """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside.
 
@@ -142,11 +138,7 @@ def _local_sum(
 
 
 def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
-    """Return a_n J_n(t), by which client n's gradients move x in round t.
-
-    J is 1 where everyone takes part, and a_n is left out by SFL-V2's server; P_n where
-    the server moves by the mean of those present.
-    """
+    """Return what multiplies client n's gradients in round t: a_n J_n, J_n or P_n."""
     if run.participants is k.Participants.MEAN and side is Side.SERVER:
         return k.share_of(run, n, t)
     weighted = run.kind is not k.Kind.V2 or side is Side.CLIENT
@@ -154,11 +146,14 @@ def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
     return own * k.draw(run, n, t) if run.drawn else own
 
 
-def direction(run: Split, t: Ratio, side: Side) -> Vec:
-    """Return the side's block of the sum of gradients by which round t moves x."""
-    steps = ratio(run.steps(side))
+def direction(run: Split, t: Ratio, side: Side, *until: Any) -> Vec:
+    """Return the side's block of the sum of gradients by which round t moves x.
+
+    By its end, or until a step, and a visit, as `_local_sum` takes them.
+    """
+    until = until or (ratio(run.steps(side)),)
     return over_clients(
-        lambda n: _local_sum(run, n, t, steps, side) * share(run, n, t, side)
+        lambda n: _local_sum(run, n, t, side, *until) * share(run, n, t, side)
     )
 
 
@@ -192,8 +187,7 @@ def descend(run: k.Descent, t: Ratio, w: Vec) -> Theorem:
 def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
     """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
-    Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
-    `kept` where the models of those who take part are averaged.
+    Where rates count steps, each stands in the sum instead; k is `kept`.
     Proof: the definition of the run, in which every local point starts from x(t); in
     COUNTED runs x is the mean of the clients' points, and averaging keeps the mean.
     """
@@ -219,14 +213,10 @@ def local_update(
     upper, spare = (steps, i - steps) if rests else (i, steps - i)
     require(not rests or not run.kind.shared, "both sides step together")
     if not run.kind.shared or side is Side.CLIENT:
-        moved = _local_sum(run, n, t, upper, side)
+        moved = _local_sum(run, n, t, side, upper)
     else:
         upper, visit = (steps, (n, i)) if run.kind.visits else (i, ())
-        moved = over_clients(
-            lambda m: (
-                _local_sum(run, m, t, upper, side, *visit) * share(run, m, t, side)
-            )
-        )
+        moved = direction(run, t, side, upper, *visit)
         spare = spare - 1 if run.kind.visits else spare
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
     by = moved * run.pace(side).outside(t)
@@ -281,13 +271,15 @@ def unbiased(
     number.
     """
     require(run.kind.visits or not after, "nobody visits")
-    own, b = _own_past(run, n, i), ratio(1)
+    b = ratio(1)
     for m, j in after:
         b = b * k.before(m, j, n, i, t)
 
     def past(one: k.OfStep, at: Ratio) -> bool:
+        own = one.client is n or not run.kind.visits
+        made = (i - at - int(isinstance(one, k.Noise))).poly().natural()
         seen = ((j - at).poly().natural() for m, j in after if one.client is m)
-        return own(one, at) or any(seen)
+        return (own and made) or any(seen)
 
     form = _beside_noise(run, n, t, i, u, past) * b
     made = _NONE.union(*(_made(run, step) for step in (i, *(j for _, j in after))))
@@ -328,14 +320,6 @@ def _is_noise(atom: k.VecAtom) -> bool:
 
 Past = Callable[[k.OfStep, Ratio], bool]
 """Whether a point or noise of this round is known; the step is at most the number."""
-
-
-def _own_past(run: Split, n: Client, i: Ratio) -> Past:
-    """Return what n, if nobody visits everyone, has before its noise of step i."""
-    return lambda one, j: (
-        (one.client is n or not run.kind.visits)
-        and (i - j - int(isinstance(one, k.Noise))).poly().natural()
-    )
 
 
 def _beside_noise(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, past: Past) -> Lin:
@@ -417,8 +401,7 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
     """Return <E[u | t] - u, w> = 0 for w that the rounds before t determine.
 
     Proof: the definition of the conditional expectation given what these rounds drew.
-    It differs from the one given all draws, so the theorem is marked, for E[u | t]
-    occurs in it; w has no draw itself and nothing of round t but x(t) and E[. | t].
+    It differs from the one given all draws, so E[u | t] marks the theorem.
     """
     fixed = _determined(w, run, k.natural(t), lambda *_: False, {})
     require(k.CHANCE not in w.free and fixed, "round %s decides on %s", t, w)
@@ -471,9 +454,8 @@ def _beside(
 def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
     """Refuse a form whose atoms may depend on the draws of round t.
 
-    They do not if they are made of numbers, minimisers, of x(s) and E[. | s] with
-    s <= t, and of local points and noises of rounds < t (of SFL-V1 also of round t, for
-    its clients do not meet within a round).
+    They do not if they are made of what is known in round t (`_determined`), of SFL-V1
+    also of its points and noises, for its clients do not meet within a round.
     """
     now = k.natural(t)
 

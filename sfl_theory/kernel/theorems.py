@@ -10,8 +10,7 @@ values of all draws is itself a model, in which the draws are constants, and eve
 hypothesis that is not `averaged` holds in it. A theorem without averaged hypotheses
 and without `Expected` in its form (there it means another vector) therefore also holds
 *given the draws*, for almost all of their values. Only such a theorem may be multiplied
-by a factor with a `Draw`, or be the sign of a number with one; see `_given_the_draws`.
-An averaged theorem says nothing about single values of draws.
+by a factor with a `Draw`, or be the sign of a number with one.
 """
 
 from __future__ import annotations
@@ -152,10 +151,7 @@ def zero(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
 
 
 def _given_the_draws(theorem: Theorem) -> bool:
-    """Return whether the theorem holds for almost all values of all draws.
-
-    It does if no hypothesis is averaged and no `Expected` occurs (module docstring).
-    """
+    """Return whether the theorem holds given the draws, as the module says."""
     averaged = any(one.averaged for one in theorem.hypotheses)
     return not averaged and k.CONDITIONAL not in theorem.form.free
 
@@ -163,8 +159,7 @@ def _given_the_draws(theorem: Theorem) -> bool:
 def _scales(theorem: Theorem, factor: Ratio) -> None:
     """Check that a theorem may be multiplied by a factor, as far as draws matter.
 
-    A number without draws may leave the expectation. One with draws is a number given
-    the draws, so the theorem has to hold given them: E[J] = 1, but E[J J] is not E[J].
+    One without draws may leave the expectation; E[J] = 1, but E[J J] is not E[J].
     """
     fits = k.CHANCE not in factor.free or _given_the_draws(theorem)
     require(fits, "an average over draws is multiplied by %s", factor)
@@ -174,8 +169,7 @@ def _nonnegative(c: Ratio, signs: Signs) -> Hypotheses:
     """Return hypotheses under which c >= 0: sorts, or a sign theorem g >= 0.
 
     g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
-    positive). An equality g = 0 helps as g >= 0. Where draws occur, g has to be >= 0
-    given them.
+    positive). Where draws occur, g has to be >= 0 given them.
     """
     if c.nonnegative():
         return _NONE
@@ -201,8 +195,7 @@ def required(c: Ratio) -> Hypotheses:
 def assume(form: Lin) -> Theorem:
     """Return form >= 0 |- form >= 0.
 
-    Proof: the conclusion is the hypothesis. With expected values both are averages over
-    the draws; a form with a draw itself is no hypothesis.
+    Proof: the conclusion is the hypothesis; a form with a draw is none.
     """
     return at_least(form, h.Holds(form))
 
@@ -211,8 +204,7 @@ def assume(form: Lin) -> Theorem:
 def cut(theorem: Theorem, lemma: Theorem) -> Theorem:
     """Return the theorem without the hypothesis that the lemma proves.
 
-    Proof: where the lemma's hypotheses hold, its form is >= 0, which is the hypothesis:
-    the same form, or another way to write it, with difference 0.
+    Proof: where the lemma's hypotheses hold, so does this one: their difference is 0.
     """
     among = (one for one in theorem.hypotheses if type(one) is h.Holds)
     known = {one for one in among if not one.form - lemma.form}
@@ -290,12 +282,11 @@ def instantiate(
     """Return the theorem with free variables replaced, its hypotheses too.
 
     Proof: a theorem holds for all values of its free variables. A parameter's new value
-    has to have its sort: natural and count by the sorts of what occurs in it, positive
-    too, non-negative also by a sign theorem, whose hypotheses are added as they are,
-    for they speak of the new value. A family over rounds becomes a closed function of
-    the round, of the family's sort at every round. A parameter is no random number, so
-    no value has a draw. Clients or rounds may be made equal: every rule's conclusion
-    holds for equal ones too, `expect` refuses what would not.
+    has its sort, and no draw: non-negative perhaps by a sign theorem, whose hypotheses
+    are added as they are, for they speak of the new value. A family over rounds becomes
+    a closed function of the round, of the family's sort at every round. Clients or
+    rounds may be made equal: every rule's conclusion holds for equal ones too, `expect`
+    refuses what would not.
     """
     by: dict[k.Variable, Replacement] = {}
     hypotheses = set[h.Hypothesis]()
@@ -331,8 +322,7 @@ def sum_over(
     """Return from T(v) for every v of the binder: sum_v factor(v) T(v), factor >= 0.
 
     Proof: a sum of true inequalities. A hypothesis on v has to hold for every v of the
-    range; see `_bound_hypotheses` for those that the range implies. A factor with draws
-    needs a theorem that holds given them, see `_scales`.
+    range (`_bound_hypotheses`); for a factor with draws see `_scales`.
     """
     _scales(theorem, factor)
     extra = _NONE if theorem.equal else _nonnegative(factor, signs)
@@ -377,8 +367,7 @@ def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
     """Return P(v) for every natural v from P(0) and P(v) |- P(v + 1); P is the claim.
 
     Proof: induction over the naturals. What the step assumes besides P(v) has to hold
-    at every v. P(v) is an average over draws in the base, in the step's hypothesis and
-    in its conclusion; a claim with a draw is no hypothesis.
+    at every v. A claim with a draw is no hypothesis.
     """
     k.bindable(k.NATURALS, v)
     first, later = (k.lin_at(claim, {v: at}) for at in (ratio(0), k.symbol(v) + 1))

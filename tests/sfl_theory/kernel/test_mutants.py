@@ -210,8 +210,8 @@ MUTANTS = [
     ),
     (
         "update",
-        "    steps = ratio(run.steps(side))\n    return",
-        "    steps = ratio(run.steps(Side.CLIENT))\n    return",
+        "until or (ratio(run.steps(side)),)",
+        "until or (ratio(run.steps(Side.CLIENT)),)",
     ),
     (
         "update",
@@ -250,8 +250,8 @@ MUTANTS = [
     ),
     (
         "local_update",
-        "        moved = _local_sum(run, n, t, upper, side)\n    else:",
-        "        moved = _local_sum(run, n, t, upper + 1, side)\n    else:",
+        "        moved = _local_sum(run, n, t, side, upper)\n    else:",
+        "        moved = _local_sum(run, n, t, side, upper + 1)\n    else:",
     ),
     (
         "local_update",
@@ -265,8 +265,8 @@ MUTANTS = [
     ),
     (
         "local_update",
-        "side, *visit) * share(run, m, t, side)",
-        "side, *visit) * k.weight(m)",
+        "side, *until) * share(run, n, t, side)",
+        "side, *until) * k.weight(n)",
     ),
     (
         "local_update",
@@ -347,24 +347,24 @@ MUTANTS = [
     ),
     (
         "update",
-        "    steps = ratio(run.steps(side))\n",
-        "    steps = ratio(run.pace(side).steps)\n",
+        "(ratio(run.steps(side)),)",
+        "(ratio(run.pace(side).steps),)",
     ),
     ("unbiased", "_determined(u, run, now, known, {})", "True"),
     (
         "unbiased",
-        "(one.client is n or not run.kind.visits)\n",
-        "True\n",
+        "own = one.client is n or not run.kind.visits",
+        "own = True",
     ),
     (
         "unbiased",
-        "(i - j - int(isinstance(one, k.Noise))).poly()",
-        "(i - j).poly()",
+        "(i - at - int(isinstance(one, k.Noise))).poly()",
+        "(i - at).poly()",
     ),
     (
         "unbiased",
-        "(i - j - int(isinstance(one, k.Noise))).poly()",
-        "(i + 1 - j - int(isinstance(one, k.Noise))).poly()",
+        "(i - at - int(isinstance(one, k.Noise))).poly()",
+        "(i + 1 - at - int(isinstance(one, k.Noise))).poly()",
     ),
     (
         "unbiased",
