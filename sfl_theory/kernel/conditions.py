@@ -50,10 +50,7 @@ def _lowest(e: Evaluation, one: h.Minimiser) -> bool:
 
 
 def _below(F: Shape, scale: int, bound: Fraction, bent: bool) -> bool:
-    """Return whether ``scale H <= bound`` where all bends are active, or none.
-
-    The Hessian H is largest where all are, and least where none is.
-    """
+    """Return whether ``scale H <= bound``; H is largest where all bends are active."""
     rows = []
     for p, row in enumerate(F.hessian):
         new = [-scale * z for z in row]
@@ -88,7 +85,7 @@ def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
         if not any(map(any, F.hessian)):
             arms = [tuple(b.weight * b.width * z for z in b.slope) for b in F.bends]
             largest = _largest(seen(F.linear), list(map(seen, arms)))
-        elif box and not F.bends and _invariant(e, one.run):
+        elif box and _invariant(e, one.run):
             gradients = map(F.gradient, product(*box))
             largest = max(dot(g, g) for g in map(seen, gradients))
         else:
@@ -149,13 +146,10 @@ def spread(e: Evaluation) -> Fraction | None:
 
 def _largest(base: Vector, arms: list[Vector]) -> Fraction:
     require(2 ** len(arms) <= MAX_CORNERS, "too many corners")
-    out = ZERO
-    for signs in product((-ONE, ONE), repeat=len(arms)):
-        corner = base
-        for sign, arm in zip(signs, arms, strict=True):
-            corner = plus(corner, arm, sign)
-        out = max(out, dot(corner, corner))
-    return out
+    corners = [base]
+    for arm in arms:
+        corners = [plus(u, arm, sign) for u in corners for sign in (-ONE, ONE)]
+    return max(dot(u, u) for u in corners)
 
 
 def _invariant(e: Evaluation, run: k.Split) -> bool:
@@ -173,11 +167,8 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
     box, clients = e.model.box, range(len(e.model.weights))
     drawn = run.drawn and min(e.model.participation) < 1
     models = run.participants is k.Participants.MODELS
-    if (
-        2 ** len(box) > MAX_CORNERS
-        or (drawn and models)
-        or any(F.bends for F in e.model.functions)
-    ):
+    bent = any(F.bends for F in e.model.functions)
+    if bent or 2 ** len(box) > MAX_CORNERS or (drawn and models):
         return False
     reached = [e.model.start]
     for side in k.Side:
@@ -231,10 +222,7 @@ def meeting(
 
 
 def prepared(model: Model, inside: set[k.Term]) -> Evaluation:
-    """Return the model ready to evaluate a statement with these terms, and no others.
-
-    It says only what the statement mentions, and orders the visits of its run.
-    """
+    """Return the model ready to evaluate these terms; it says nothing of others."""
     asked = {one.function for one in inside if isinstance(one, k.Star | h.Minimiser)}
     tables = (model.numbers, model.families, model.rates, model.named, model.points)
     for name in (name for table in tables for name in table):

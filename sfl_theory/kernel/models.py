@@ -43,9 +43,8 @@ def each(function: Callable[..., V], *columns: Sequence[object]) -> list[V]:
     """Return a function's value in every outcome; for the same objects asked once."""
     rows = [*zip(*columns, strict=True)]
     keys = [tuple(map(id, row)) for row in rows]
-    found = {
-        key: function(*row) for key, row in dict(zip(keys, rows, strict=True)).items()
-    }
+    once = dict(zip(keys, rows, strict=True))
+    found = {key: function(*row) for key, row in once.items()}
     return [found[key] for key in keys]
 
 
@@ -101,7 +100,7 @@ Outcome = tuple[Fraction, Vector, Vector]
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """What a client's noise may be: probability, value, value after a first draw != 0.
+    """What a client's noise may be: probability, value, and value after another.
 
     The second value is taken if the client's draw before, in the same round, was not
     the first outcome: noise then depends on the past, with conditional mean 0.
@@ -452,8 +451,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
         visits = list(e.model.order)
     own = {side for side in k.Side if side is k.Side.CLIENT or not shared_server}
     draws = [e.drawn(n, t) if run.drawn else [ONE] * len(x) for n in clients]
-    pairs = zip(e.model.weights, draws, strict=True)
-    shares = [each(a.__mul__, J) for a, J in pairs]
+    shares = [each(a.__mul__, J) for a, J in zip(e.model.weights, draws, strict=True)]
     moving = draws if run.kind is k.Kind.V2 else shares
     if run.participants is k.Participants.MEAN:
         whole = each(lambda *parts: sum(parts, ZERO) or ONE, *shares)

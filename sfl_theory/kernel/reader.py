@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from types import NoneType
-from typing import Any, Literal, cast, get_type_hints
+from typing import Any, Literal, cast
 
 from . import algebra
 from . import hypotheses as h
@@ -32,8 +32,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 
 Exponent = Literal["exponent"]
-hints = cache(get_type_hints)
-Index = k.Client | k.Var
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
@@ -137,7 +135,7 @@ class Table:
         if kind is NoiseLaw:
             return NoiseLaw(self.read(value, tuple[Outcome, ...]))
         if kind in (Shape, Bend):
-            return kind(*self.arguments(items(value), hints(kind).values()))
+            return kind(*self.arguments(items(value), k.hints(kind).values()))
         if value is None:
             require(NoneType in args, "an argument is missing")
             return None
@@ -199,13 +197,13 @@ def _rate(argument: k.Var, body: Ratio) -> k.Rate:
     return k.Rate(k.number_at(body, {argument: k.symbol(k.ROUND)}))
 
 
-def _total(binder: k.Binder, v: Index, number: Ratio) -> Ratio:
+def _total(binder: k.Binder, v: k.Bindable, number: Ratio) -> Ratio:
     return k.number_of(k.summed(binder, v, k.constant(number)))
 
 
 def model_of(value: Json, table: Table) -> Model:
     """Return the model that a JSON object describes."""
-    kinds = hints(Model)
+    kinds = k.hints(Model)
     return Model(*table.arguments(record(value, tuple(kinds)), kinds.values()))
 
 
@@ -216,7 +214,7 @@ _POWERS = tuple[tuple[Symbol | Ratio, Exponent], ...]
 
 def _constructor(kind: Any) -> Constructor:
     """Return what makes a term of its fields, vectors and forms as combinations."""
-    types = hints(kind)
+    types = k.hints(kind)
     made = issubclass(kind, k.VecAtom | k.LinAtom) and not issubclass(kind, k.Variable)
     kinds = tuple(_READ_AS.get(types[name], types[name]) for name in kind.fields)
     return partial(k.made, kind) if made else kind, kinds
@@ -244,15 +242,15 @@ CONSTRUCTORS: dict[str, Constructor] = {
         _number,
         (tuple[tuple[Fraction, _POWERS], ...], tuple[tuple[Ratio, Exponent], ...]),
     ),
-    "total": (_total, (k.Binder, Index, Ratio)),
+    "total": (_total, (k.Binder, k.Bindable, Ratio)),
     "rate": (_rate, (k.Var, Ratio)),
     "vector": (
         partial(_combination, k.Vec({})),
         (tuple[tuple[k.Point | k.Vec, Ratio], ...],),
     ),
-    "vector_sum": (k.summed, (k.Binder, Index, k.Vec)),
+    "vector_sum": (k.summed, (k.Binder, k.Bindable, k.Vec)),
     "form": (partial(_combination, k.Lin({})), (tuple[tuple[k.Lin, Ratio], ...],)),
     "constant": (k.constant, (Ratio,)),
-    "form_sum": (k.summed, (k.Binder, Index, k.Lin)),
-    "every": (h.every, (k.Quantifier, Index, h.Hypothesis)),
+    "form_sum": (k.summed, (k.Binder, k.Bindable, k.Lin)),
+    "every": (h.every, (k.Quantifier, k.Bindable, h.Hypothesis)),
 }

@@ -52,8 +52,7 @@ class Claim:
     """A decided statement ``hypotheses |- left <= right``, or ``=`` where `equal`.
 
     `sides` are the values of both in the model that was named, if one was; where they
-    are `enclosed`, ends of intervals: the lower one of the side that is larger, the
-    upper one of the other.
+    are `enclosed`, the ends of two intervals that face each other.
     """
 
     id: str
@@ -76,17 +75,14 @@ class Claim:
             lines.append("  no model named: the hypotheses may exclude each other")
         else:
             low, high = self.sides
-            less = "=" if low == high else "<" if low < high else ">"
-            left, right, by = _exactly(low), _exactly(high), "by"
+            more, by, ends = low > high, "by", ("", "")
+            less = ">" if more else "=" if low == high else "<"
             if self.enclosed:
-                more = low > high
                 less, by = ">" if more else "<=", "by at least"
-                left = f"at {'least' if more else 'most'} {left}"
-                right = f"at {'most' if more else 'least'} {right}"
-            lines.append(
-                f"  in a model that meets them: {left} {less} {right}"
-                f" (apart {by} {_exactly(abs(high - low))})"
-            )
+                ends = ("at least ", "at most ") if more else ("at most ", "at least ")
+            values = f"{ends[0]}{_exactly(low)} {less} {ends[1]}{_exactly(high)}"
+            by += f" {_exactly(abs(high - low))}"
+            lines.append(f"  in a model that meets them: {values} (apart {by})")
         parts = (self.left, self.right, *self.hypotheses)
         runs, inside = k.runs_of(*parts), k.subterms(*parts)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
@@ -112,8 +108,7 @@ def replay(text: str) -> list[Claim]:
     """Return the claims of a file, all of them decided.
 
     Raises:
-        Rejected: the file is malformed, a rule refuses a step, a theorem is not the
-            claim, or a model does not refute it; whatever else is raised becomes this.
+        Rejected: something is refused; whatever else is raised becomes this.
     """
     try:
         terms, steps, claims = record(load(text), ("terms", "steps", "claims"))
@@ -159,11 +154,7 @@ def decide(
     theorem: Theorem | None,
     model: Model | None,
 ) -> Claim:
-    """Return the statement decided by a theorem, or without one by a model.
-
-    Refused if the theorem is not the claim or assumes more, the model does not meet
-    the hypotheses or says the contrary, or there is neither.
-    """
+    """Return the statement decided by a theorem, or without one by a model."""
     _one_meaning([left, right, *hypotheses])
     used = hypotheses
     if theorem is not None:

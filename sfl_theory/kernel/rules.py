@@ -65,20 +65,14 @@ def _above(F: k.Function, S: Ratio, p: Vec, q: Vec) -> Lin:
 
 @rule
 def stationary(function: k.Function, w: Vec) -> Theorem:
-    """Return <grad F(F*), w> = 0 if F* minimises F.
-
-    Proof: the gradient of a differentiable function vanishes where it is lowest.
-    """
+    """Return <grad F(F*), w> = 0 if F* minimises F. Proof: Fermat's theorem."""
     at_best = k.gradient(function, k.vec(k.Star(function)))
     return zero(k.inner(at_best, w), h.Minimiser(function))
 
 
 @rule
 def vanish(theorem: Theorem, u: Vec, w: Vec) -> Theorem:
-    """Return <u, w> = 0 from -||u||^2 >= 0.
-
-    Proof: then E||u||^2 = 0, so u is 0 almost surely; given the draws, if that is.
-    """
+    """Return <u, w> = 0 from -||u||^2 >= 0. Proof: u is 0 almost surely."""
     require(not theorem.form + k.norm2(u), "%s does not say that %s is 0", theorem, u)
     return theorem_of(theorem.hypotheses, k.inner(u, w), True)
 
@@ -147,10 +141,7 @@ def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
 
 
 def direction(run: Split, t: Ratio, side: Side, *until: Any) -> Vec:
-    """Return the side's block of the sum of gradients by which round t moves x.
-
-    By its end, or until a step, and a visit, as `_local_sum` takes them.
-    """
+    """Return the block of what moves x in round t, or until a step and a visit."""
     until = until or (ratio(run.steps(side)),)
     return over_clients(
         lambda n: _local_sum(run, n, t, side, *until) * share(run, n, t, side)
@@ -166,10 +157,7 @@ def kept(run: Split, t: Ratio, side: Side) -> Ratio:
 
 
 def _made(run: Split, i: Ratio) -> Hypotheses:
-    """Return the hypothesis that step i is made by a side, i.e. i < its steps.
-
-    The longer side's, where the sorts tell which it is, else the client's.
-    """
+    """Return the hypothesis that a side makes step i: the longer one, or the client."""
     client, server = (ratio(run.steps(side)) for side in Side)
     most = server if (server - client).nonnegative() else client
     return required(most - 1 - i)
@@ -203,9 +191,9 @@ def local_update(
     """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0.
 
     moved = sum_{j<i} g_b(n,t,j) while the side steps, i <= steps_b, and where it rests,
-    i >= steps_b, sum_{j<steps_b} g_b(n,t,j); for a shared server instead the sum of all
-    clients' steps before it, weighted and drawn as the run says: of the visits (m, j)
-    before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
+    i >= steps_b, sum_{j<steps_b} g_b(n,t,j); for a shared server the sum of all
+    clients' steps before it, with their shares: of the visits (m, j) before (n, i) for
+    i < steps, for MINIBATCH of the steps j < i <= steps.
     Proof: the definition of the run: a side that has made its steps keeps its value.
     """
     require(run.kind is not k.Kind.COUNTED, "a round is an iteration")
@@ -246,8 +234,7 @@ def counted_update(
 def ordered(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio, c: Ratio) -> Theorem:
     """Return b - b^2 - c b b' = 0, b = Before(m,j;n,i) and b' = Before(n,i;m,j).
 
-    Proof: b is 0 or 1; b and b' are not both 1, for visits come one after another, and
-    none before itself.
+    Proof: b is 0 or 1; b and b' are not both 1, for visits come one after another.
     """
     b, other = k.before(m, j, n, i, t), k.before(n, i, m, j, t)
     return zero(k.constant(b - b * b - c * b * other))
@@ -364,9 +351,8 @@ def _determined(
 def _at_most(index: Poly, largest: k.Substitution) -> Ratio:
     """Return the index for the largest values of bound steps: it is nowhere larger.
 
-    An index is a polynomial in natural numbers v and counts 1 + v with coefficients
-    >= 0 in these v, so it grows with each of them. A bound step has to be such a v
-    itself: inside another symbol the index need not grow with it.
+    It is a polynomial in natural numbers v and counts 1 + v with coefficients >= 0, so
+    it grows with each. A bound step is such a v, and refused inside another symbol.
     """
     hidden: set[Any] = set(index.parts) - largest.keys()
     apart = all(s.free.isdisjoint(largest) for s in hidden)

@@ -115,12 +115,9 @@ def conforms(value: object, kind: Any) -> bool:
     origin, args = taken_apart(kind)
     if origin in (Union, UnionType):
         return any(conforms(value, one) for one in args)
-    if origin is tuple:
-        if type(value) is not tuple:
-            return False
-        if len(args) == 2 and args[1] is Ellipsis:
-            return all(conforms(item, args[0]) for item in value)
-        return len(value) == len(args) and all(map(conforms, value, args))
+    if origin is tuple and type(value) is tuple:
+        kinds = args[:1] * len(value) if args[1:] == (Ellipsis,) else args
+        return len(value) == len(kinds) and all(map(conforms, value, kinds))
     return kind in _OPEN and isinstance(value, kind)
 
 
@@ -193,10 +190,7 @@ def required(c: Ratio) -> Hypotheses:
 
 @rule
 def assume(form: Lin) -> Theorem:
-    """Return form >= 0 |- form >= 0.
-
-    Proof: the conclusion is the hypothesis; a form with a draw is none.
-    """
+    """Return form >= 0 |- form >= 0. Proof: the conclusion is the hypothesis."""
     return at_least(form, h.Holds(form))
 
 
@@ -306,10 +300,8 @@ def instantiate(
 def _of_sort(c: Ratio, sort: Sort, signs: Signs) -> Hypotheses:
     if sort is Sort.NONNEGATIVE:
         return _nonnegative(c, signs)
-    if sort is Sort.NATURAL:
-        k.natural(c)
-    elif sort is Sort.COUNT:
-        k.natural(c - 1)
+    if sort.whole:
+        k.natural(c - int(sort is Sort.COUNT))
     else:
         require(c.positive(), "%s is not shown to be > 0", c)
     return _NONE
@@ -334,32 +326,24 @@ def sum_over(
 def _bound_hypotheses(
     hypotheses: Hypotheses, binder: k.Quantifier, v: k.Bindable
 ) -> Hypotheses:
-    """Return what implies the hypotheses for every v in the range.
+    """Return what implies the hypotheses for every v in the range."""
+    others = frozenset(one for one in hypotheses if v not in one.free)
+    return others.union(*(_for_all(one, binder, v) for one in hypotheses - others))
+
+
+def _for_all(one: h.Hypothesis, binder: k.Quantifier, v: k.Bindable) -> Hypotheses:
+    """Return what implies a hypothesis on v for every v in the range.
 
     A restriction ``r - c v >= 0`` with c >= 0, r and c without v, holds for all v < u
     if it holds for v = u - 1; if u = 0 nothing was needed.
     """
-    out = set[h.Hypothesis]()
-    for one in hypotheses:
-        last = None
-        if isinstance(v, Var) and isinstance(binder, k.Steps) and v in one.free:
-            last = _at_last(one, v, ratio(binder.upper) - 1)
-        if v not in one.free:
-            out.add(one)
-        else:
-            out |= {h.every(binder, v, one)} if last is None else required(last)
-    return frozenset(out)
-
-
-def _at_last(one: h.Hypothesis, v: Var, last: Ratio) -> Ratio | None:
-    """Return r - c last if it says r - c v >= 0 with c >= 0 by sorts, else None."""
-    if not isinstance(one, h.Holds) or one.form.expects:
-        return None
-    number = number_of(one.form)
-    slope = number - k.number_at(number, {v: k.symbol(v) + 1})
-    if v in slope.free or not slope.nonnegative():
-        return None
-    return k.number_at(number, {v: last})
+    match one, binder:
+        case h.Holds(form), k.Steps(u) if isinstance(v, Var) and not form.expects:
+            number = number_of(form)
+            slope = number - k.number_at(number, {v: k.symbol(v) + 1})
+            if v not in slope.free and slope.nonnegative():
+                return required(k.number_at(number, {v: ratio(u) - 1}))
+    return frozenset({h.every(binder, v, one)})
 
 
 @rule

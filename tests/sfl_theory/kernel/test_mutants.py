@@ -49,13 +49,13 @@ MUTANTS = [
     ),
     (
         "instantiate",
-        "    elif sort is Sort.COUNT:\n        k.natural(c - 1)",
-        "    elif sort is Sort.COUNT:\n        pass",
+        "        k.natural(c - int(sort is Sort.COUNT))",
+        "        k.natural(c)",
     ),
     (
         "instantiate",
-        "    if sort is Sort.NATURAL:\n        k.natural(c)",
-        "    if sort is Sort.NATURAL:\n        pass",
+        "        k.natural(c - int(sort is Sort.COUNT))",
+        "        pass",
     ),
     (
         "instantiate",
@@ -77,11 +77,11 @@ MUTANTS = [
         "    extra = _NONE if theorem.equal else _nonnegative(factor, signs)\n    hypotheses = _bound",
         "    extra = _NONE\n    hypotheses = _bound",
     ),
-    ("sum_over", "{h.every(binder, v, one)} if last is None", "set() if last is None"),
+    ("sum_over", "    return frozenset({h.every(binder, v, one)})", "    return _NONE"),
     (
         "sum_over",
-        "    return k.number_at(number, {v: last})",
-        "    return k.number_at(number, {v: ratio(0)})",
+        "required(k.number_at(number, {v: ratio(u) - 1}))",
+        "required(k.number_at(number, {v: ratio(0)}))",
     ),
     (
         "induct",
