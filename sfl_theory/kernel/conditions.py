@@ -23,10 +23,11 @@ MAX_CORNERS = 4_096
 
 def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
     """Return True only if the hypothesis is true in the model."""
-    if isinstance(assumed, h.Every):
-        if assumed.binder is k.NATURALS:
-            return _always(e, assumed.body)
-        return all([holds(e, assumed.body) for _ in e.range(assumed)])
+    match assumed:
+        case h.Every(k.Naturals(), _, h.Holds(form)):  # by the sorts alone
+            return k.number_of(k.lin_at(form, e.model.values())).nonnegative()
+        case h.Every(_, _, body):
+            return all([holds(e, body) for _ in e.range(assumed)])
     return CONDITIONS[type(assumed)](e, assumed)
 
 
@@ -96,15 +97,34 @@ def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
     return True
 
 
+def _alike(e: Evaluation, one: h.Heterogeneity) -> bool:
+    """Return whether ``||grad F_n - grad f||^2 <= bound``; not if the Hessians differ.
+
+    The difference is constant plus slopes times numbers in [-width, width]; a convex
+    function of these numbers is largest in a corner.
+    """
+    f, bound = e._f, e.number(one.bound)
+    for F in e.model.functions:
+        if F.hessian != f.hessian:
+            return False
+        sizes: dict[Bend, Fraction] = {}
+        for sign, shape in ((ONE, F), (-ONE, f)):
+            for bend in shape.bends:
+                key = replace(bend, weight=ONE)
+                sizes[key] = sizes.get(key, ZERO) + sign * bend.weight
+        arms = [tuple(c * b.width * z for z in b.slope) for b, c in sizes.items() if c]
+        if _largest(plus(F.linear, f.linear, -ONE), arms) > bound:
+            return False
+    return True
+
+
 CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
     h.Holds: lambda e, one: e.form(one.form) >= 0,
     h.Smooth: _smooth,
     h.Majorised: lambda e, one: _curved(e, one.function, None, e.number(one.constant)),
     h.Convex: lambda e, one: _curved(e, one.function, e.number(one.modulus), None),
     h.Minimiser: _lowest,
-    h.Heterogeneity: lambda e, one: (
-        (largest := spread(e)) is not None and largest <= e.number(one.bound)
-    ),
+    h.Heterogeneity: _alike,
     h.Variance: lambda e, one: (
         e.model.noise[e.client(one.client)].second_moment() <= e.number(one.bound)
     ),
@@ -115,33 +135,6 @@ CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
     h.Independent: lambda e, one: True,
     h.Participation: lambda e, one: True,
 }
-
-
-def _always(e: Evaluation, body: h.Hypothesis) -> bool:
-    """Return whether a restriction holds for all naturals, by the sorts alone."""
-    if not isinstance(body, h.Holds) or body.form.expects:
-        return False
-    return k.number_of(k.lin_at(body.form, e.model.values())).nonnegative()
-
-
-def spread(e: Evaluation) -> Fraction | None:
-    """Return a bound on ||grad F_n - grad f||^2, or None if the Hessians differ.
-
-    The difference is constant plus slopes times numbers in [-width, width]; a convex
-    function of these numbers is largest in a corner.
-    """
-    f, largest = e._f, ZERO
-    for F in e.model.functions:
-        if F.hessian != f.hessian:
-            return None
-        sizes: dict[Bend, Fraction] = {}
-        for sign, shape in ((ONE, F), (-ONE, f)):
-            for bend in shape.bends:
-                key = replace(bend, weight=ONE)
-                sizes[key] = sizes.get(key, ZERO) + sign * bend.weight
-        arms = [tuple(c * b.width * z for z in b.slope) for b, c in sizes.items() if c]
-        largest = max(largest, _largest(plus(F.linear, f.linear, -ONE), arms))
-    return largest
 
 
 def _largest(base: Vector, arms: list[Vector]) -> Fraction:

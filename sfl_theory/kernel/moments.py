@@ -85,7 +85,6 @@ class Enclosure(Evaluation):
     """
 
     def __init__(self, e: Evaluation, run: k.Split) -> None:
-        """Refuse a model whose coordinates are not independent recursions."""
         super().__init__(e.model, e.at)
         for F in self.model.functions:
             _separable(F)
@@ -111,7 +110,7 @@ class Enclosure(Evaluation):
         self._rounds.add(t)
         return [self._symbols]
 
-    def _atom(self, atom: k.Term) -> Random:
+    def _atom(self, atom: Any) -> Random:
         fits = isinstance(atom, _AFFINE)
         require(fits or atom is k.UNIT, "%s is not affine in an iterate", atom)
         return super()._atom(atom)

@@ -3,9 +3,8 @@
 A file is ``{"terms": [...], "steps": [...], "claims": [...]}``. A term is
 ``[constructor, argument, ...]`` and is referred to by its place in the table; a step is
 ``[rule, argument, ...]``. Each argument is read as the one type that the constructor or
-the rule declares, so arity, keys, names, exponents, references and repetitions are
-checked before a rule sees anything. Sums are written with a named variable and closed
-here, so a file cannot contain a bound index.
+the rule declares. Sums are written with a named variable and closed here, so a file
+cannot contain a bound index.
 """
 
 from __future__ import annotations
@@ -148,9 +147,9 @@ class Table:
 
     def _reference(self, value: Json, kind: object) -> object:
         known = self.theorems if kind is Theorem else self.terms
-        if type(value) is not int or not 0 <= value < len(known):
-            raise Rejected(f"{value!r} refers to nothing")
-        found = known[value]
+        fits = type(value) is int and 0 <= value < len(known)
+        require(fits, "%r refers to nothing", value)
+        found = known[cast(int, value)]
         require(conforms(found, kind), "%s is not of type %s", found, kind)
         return found
 
@@ -209,7 +208,8 @@ def model_of(value: Json, table: Table) -> Model:
 
 Constructor = tuple[Callable[..., object], tuple[object, ...]]
 _READ_AS = {Poly: Ratio, k.ClientIndex: k.Client | k.Numbered, k.VecAtom: k.Vec}
-_POWERS = tuple[tuple[Symbol | Ratio, Exponent], ...]
+_ADDEND = tuple[Fraction, tuple[tuple[Symbol | Ratio, Exponent], ...]]
+_VECTORS = tuple[tuple[k.Point | k.Vec, Ratio], ...]
 
 
 def _constructor(kind: Any) -> Constructor:
@@ -238,16 +238,10 @@ TAGS = {
 } | {k.NamedFunction: "function", k.PerClient: "of_client", k.PerRound: "of_round"}
 CONSTRUCTORS: dict[str, Constructor] = {
     **{tag: _constructor(kind) for kind, tag in TAGS.items()},
-    "number": (
-        _number,
-        (tuple[tuple[Fraction, _POWERS], ...], tuple[tuple[Ratio, Exponent], ...]),
-    ),
+    "number": (_number, (tuple[_ADDEND, ...], tuple[tuple[Ratio, Exponent], ...])),
     "total": (_total, (k.Binder, k.Bindable, Ratio)),
     "rate": (_rate, (k.Var, Ratio)),
-    "vector": (
-        partial(_combination, k.Vec({})),
-        (tuple[tuple[k.Point | k.Vec, Ratio], ...],),
-    ),
+    "vector": (partial(_combination, k.Vec({})), (_VECTORS,)),
     "vector_sum": (k.summed, (k.Binder, k.Bindable, k.Vec)),
     "form": (partial(_combination, k.Lin({})), (tuple[tuple[k.Lin, Ratio], ...],)),
     "constant": (k.constant, (Ratio,)),

@@ -1,12 +1,11 @@
 """Replay: every claim of a file is compared with a theorem that the rules make.
 
-The statement of a claim stands in the file beside the derivation, not in it: its left
-and right side and its hypotheses. *Proved* means that the derivation ends in a theorem
-``hypotheses |- right - left >= 0`` (``= 0``) that assumes nothing but the claim's
-hypotheses; a model may show that these do not exclude each other. *Refuted* means that
-a model meets all hypotheses and has left > right (other sides than equal ones). A claim
-says which of the two it expects, by naming a theorem or only a model; a file in which
-one claim is not decided so is rejected.
+The statement of a claim stands in the file beside the derivation, not in it. *Proved*:
+the derivation ends in a theorem ``hypotheses |- right - left >= 0`` (``= 0``) that
+assumes nothing but the claim's hypotheses; a model may show that these do not exclude
+each other. *Refuted*: a model meets all hypotheses and has left > right (other sides
+than equal ones). A claim says which of the two it expects, by naming a theorem or only
+a model; a file in which one claim is not decided so is rejected.
 """
 
 from __future__ import annotations
@@ -224,8 +223,7 @@ def main(arguments: list[str]) -> int:
             with open(ordinary, encoding="utf-8", opener=_at_once) as file:
                 claims = replay(file.read(MAX_CHARACTERS + 1))
             require(claims, "the file claims nothing")
-            lines = [*STANDING.splitlines()]
-            lines += [line for claim in claims for line in str(claim).splitlines()]
+            lines = "\n".join([STANDING, *map(str, claims)]).splitlines()
             count = sum(claim.proved for claim in claims)
             verdict = f"{count} proved, {len(claims) - count} refuted"
         except OSError:

@@ -401,13 +401,20 @@ def expect(
     """Return sum (J_n(t) J_m(t) ... - 1) e = 0 over different m, ... other than n.
 
     Proof: draws of different clients have mean 1, and are independent of each other and
-    of e: see `_undrawn`, and `_beside` for draws that are factors in e.
+    of e: of what is known in round t (`_determined`), of SFL-V1 also of its points and
+    noises, for its clients do not meet within a round; `_beside` of draws in e.
     """
     known = _beside(run, n, t, form, others) if k.CHANCE in form.free else _NONE
-    _undrawn(run, t, form)
+
+    def apart(one: k.OfStep, at: k.Substitution) -> bool:
+        same = (t - _at_most(one.round, at)).poly().natural()
+        return run.kind is k.Kind.V1 and same
+
+    fits = _determined(form, run, k.natural(t), apart, {})
+    require(fits, "%s depends on who takes part", form)
     every = (n, *others)
-    apart = len({*every}) == len(every) <= MAX_APART and run.free.isdisjoint(others)
-    require(apart, "%s are bound, different and few", others)
+    fits = len({*every}) == len(every) <= MAX_APART and run.free.isdisjoint(others)
+    require(fits, "%s are bound, different and few", others)
     form = form * (prod((k.draw(run, m, t) for m in every), start=ratio(1)) - 1)
     for at in range(len(others), 0, -1):
         equal = (k.lin_at(form, {others[at - 1]: m}) for m in every[:at])
@@ -435,19 +442,3 @@ def _beside(
             numbers += [cast(k.Numbered, one).number for one in (n, m)]
         require(one.run is run, "%s is of another run", one)
     return required(N - 1 - max(numbers)) if numbers else _NONE
-
-
-def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
-    """Refuse a form whose atoms may depend on the draws of round t.
-
-    They do not if they are made of what is known in round t (`_determined`), of SFL-V1
-    also of its points and noises, for its clients do not meet within a round.
-    """
-    now = k.natural(t)
-
-    def apart(one: k.OfStep, at: k.Substitution) -> bool:
-        same = (t - _at_most(one.round, at)).poly().natural()
-        return run.kind is k.Kind.V1 and same
-
-    fits = _determined(form, run, now, apart, {})
-    require(fits, "%s depends on who takes part", form)

@@ -90,8 +90,7 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
         fits = not kwargs and len(args) == len(kinds)
         require(fits, "%s takes %s arguments by position", name, len(kinds))
         for value, kind in zip(args, kinds, strict=True):
-            fits = conforms(value, kind)
-            require(fits, "%s: %s is not of type %s", name, value, kind)
+            require(conforms(value, kind), "%s: %s is no %s", name, value, kind)
             require(closed(value), "%s: %s has an index of a binder", name, value)
         theorem = known(*args)
         if theorem.call is None:
@@ -261,8 +260,7 @@ def combine(
     if target is None:
         return theorem_of(hypotheses, form, equal)
     rest = target - form
-    wrong = rest - k.constant(rest.coefficients.get(k.UNIT, 0))
-    require(not wrong, "the combination is not the target, which is more by %s", wrong)
+    require(not rest.expects, "that is not the target, which is more by %s", rest)
     hypotheses |= _nonnegative(number_of(rest), signs)
     return theorem_of(hypotheses, target, equal and not rest)
 
