@@ -33,7 +33,7 @@ from sfl_theory.kernel.models import Evaluation
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import CLIENTS, Star, constant, summed, symbol, vec, weight
 from sfl_theory.kernel.theorems import _bound_hypotheses
-from sfl_theory.proofs.export import model_of
+from sfl_theory.proofs.export import Statement, document, model_of
 from sfl_theory.proofs.notation import combine, of, steps
 
 pytestmark = pytest.mark.fast
@@ -236,7 +236,10 @@ def test_a_quantifier_over_all_naturals_holds_by_sorts_or_not_at_all() -> None:
     v = k.Var("v", Sort.POSITIVE)
     e, three = Evaluation(model_of(small_model(numbers={v: Q(3)}))), symbol(v)
     assert holds(e, h.every(k.NATURALS, i, h.Holds(constant(of(i) + three))))
+    assert holds(e, h.every(k.NATURALS, i, h.Holds(constant(of(i)))))
     assert not holds(e, h.every(k.NATURALS, i, h.Holds(constant(of(i) - three))))
+    assert holds(e, h.every(steps(4), i, h.Holds(constant(three - of(i)))))
+    assert not holds(e, h.every(steps(5), i, h.Holds(constant(three - of(i)))))
     runs = k.norm2(k.iterate(TWO, of(i)))
     for body in (h.Holds(runs), h.Variance(TWO, n, of(i)), h.Smooth(k.MEAN, of(i))):
         with pytest.raises(Rejected):
@@ -280,6 +283,16 @@ KEYS: dict[str, Callable[[Claim], object]] = {
 def test_a_claim_has_the_keys_that_it_needs(change: Callable[[Claim], object]) -> None:
     data = json.loads(HONEST)
     change(data["claims"][0])
+    with pytest.raises(Rejected):
+        replay(json.dumps(data))
+
+
+@pytest.mark.parametrize("said", [False, None, 1, "true", []])
+def test_an_equality_is_said_by_true_alone(said: object) -> None:
+    statement = Statement("attack", frozenset(), ONE_FORM, ONE_FORM, equal=True)
+    data = json.loads(document([(statement, combine(target=NOTHING))]))
+    assert data["claims"][0]["equal"] is True and replay(json.dumps(data))
+    data["claims"][0]["equal"] = said
     with pytest.raises(Rejected):
         replay(json.dumps(data))
 
