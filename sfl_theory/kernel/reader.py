@@ -31,6 +31,12 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 
 Exponent = Literal["exponent"]
+_PLAIN_VALUES: dict[object, Callable[[Any], object]] = {
+    str: lambda value: type(value) is str and _NAME.fullmatch(value),
+    bool: lambda value: type(value) is bool,
+    int: lambda value: type(value) is int and 0 <= value <= MAX_ENTRIES,
+    Exponent: lambda value: type(value) is int and 1 <= value <= MAX_EXPONENT,
+}
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
@@ -106,21 +112,12 @@ class Table:
     def read(self, value: Json, kind: Any) -> Any:
         """Return a value as one type, or refuse it."""
         origin, args = taken_apart(kind)
-        if kind is str:
-            named = type(value) is str and _NAME.fullmatch(value)
-            require(named, "%r is no name", value)
+        if kind in _PLAIN_VALUES:
+            require(_PLAIN_VALUES[kind](value), "%r is no %s", value, kind)
             return value
         if kind is Fraction:
             require(type(value) is str, "%r is no fraction", value)
             return _fraction(cast(str, value))
-        if kind is bool:
-            require(type(value) is bool, "%r is neither true nor false", value)
-            return value
-        if kind is int or kind is Exponent:
-            low, high = (0, MAX_ENTRIES) if kind is int else (1, MAX_EXPONENT)
-            fits = type(value) is int and low <= value <= high
-            require(fits, "%r is not from %s to %s", value, low, high)
-            return value
         if origin is tuple:
             given = items(value)
             several = args[1:] == (Ellipsis,)

@@ -148,14 +148,6 @@ def direction(run: Split, t: Ratio, side: Side, *until: Any) -> Vec:
     )
 
 
-def kept(run: Split, t: Ratio, side: Side) -> Ratio:
-    """Return the multiple of x(t) in x(t+1): sum a_n J_n where models are averaged."""
-    models = run.participants is k.Participants.MODELS
-    if not models or (run.kind.shared and side is Side.SERVER):
-        return ratio(1)
-    return number_of(over_clients(lambda n: k.constant(share(run, n, t, side))))
-
-
 def _made(run: Split, i: Ratio) -> Hypotheses:
     """Return the hypothesis that a side makes step i: the longer one, or the client."""
     client, server = (ratio(run.steps(side)) for side in Side)
@@ -175,11 +167,14 @@ def descend(run: k.Descent, t: Ratio, w: Vec) -> Theorem:
 def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
     """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
-    Where rates count steps, each stands in the sum instead; k is `kept`.
+    Rates that count steps stand in the sum; k = sum a_n J_n for averaged models, or 1.
     Proof: the definition of the run, in which every local point starts from x(t); in
     COUNTED runs x is the mean of the clients' points, and averaging keeps the mean.
     """
-    moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept(run, t, side)
+    own, kept = side is Side.CLIENT or not run.kind.shared, ratio(1)
+    if own and run.participants is k.Participants.MODELS:
+        kept = number_of(over_clients(lambda n: k.constant(share(run, n, t, side))))
+    moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept
     rate = run.pace(side).outside(t)
     return zero(k.inner(k.part(side, moved) + direction(run, t, side) * rate, w))
 

@@ -81,8 +81,7 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
     What is kept for the next equal call is a theorem that the rule made, so it is true.
     """
     name = function.__name__
-    hints = get_type_hints(function)
-    kinds = tuple(kind for key, kind in hints.items() if key != "return")
+    *kinds, _ = get_type_hints(function).values()  # the last one is what it returns
     known = lru_cache(maxsize=20_000)(function)
 
     @wraps(function)
@@ -97,7 +96,7 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
             object.__setattr__(theorem, "call", (name, args))
         return theorem
 
-    RULES[name] = Rule(name, apply, kinds, function.__doc__ or "")
+    RULES[name] = Rule(name, apply, tuple(kinds), function.__doc__ or "")
     return apply
 
 

@@ -235,13 +235,13 @@ MUTANTS = [
     ),
     (
         "update",
-        "    models = run.participants is k.Participants.MODELS\n",
-        "    models = False\n",
+        "    if own and run.participants is k.Participants.MODELS:",
+        "    if False:",
     ),
     (
         "update",
-        "    if not models or (run.kind.shared and side is Side.SERVER):",
-        "    if not models:",
+        "    if own and run.participants is",
+        "    if run.participants is",
     ),
     (
         "local_update",
