@@ -455,7 +455,7 @@ MUTANTS = [
     ("expect", "            fits &= isinstance(one, k.Draw)\n", ""),
     ("expect", "isinstance(one, k.OfDraws)", "isinstance(one, k.Draw)"),
     ("expect", "zero(form, h.Participation(run), *known)", "zero(form, *known)"),
-    ("expect", "    require(fits, \"%s depends on who takes part\", form)\n", ""),
+    ("expect", '    require(fits, "%s depends on who takes part", form)\n', ""),
     ("expect", "k.CHANCE in form.free else _NONE", "False else _NONE"),
     ("expect", "fits = _determined(form, run, k.natural(t), apart, {})", "fits = True"),
     ("expect", "m, earlier = one.client, (t - 1 -", "m, earlier = one.client, (t -"),
