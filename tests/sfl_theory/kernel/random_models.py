@@ -12,7 +12,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.conditions import holds
 from sfl_theory.kernel.models import Bend, Evaluation, Model, NoiseLaw, Shape
-from sfl_theory.kernel.rules import Theorem, _given_the_draws
+from sfl_theory.kernel.theorems import Theorem, _given_the_draws
 
 TURNS = [(Q(3, 5), Q(4, 5)), (Q(1), Q(0)), (Q(-5, 13), Q(12, 13))]
 
