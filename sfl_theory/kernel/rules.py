@@ -294,7 +294,7 @@ def unbiased(
     form = _beside_noise(run, n, t, i, u, past) * b
     made = _NONE.union(*(_made(run, step) for step in (i, *(j for _, j in after))))
     others = {o.client for o in k.subterms(u) if isinstance(o, k.OfStep)} - {n}
-    named = {m for m in others if _numbered(n, m)}
+    named = {m for m in others if _numbered(n, m) and not run.kind.visits}
     alone = not named and (not others or run.kind is not k.Kind.V1)
     apart = _NONE if alone else {h.Independent(run)}
     return zero(form, h.Unbiased(run), *apart, *made, *_different(n, named))

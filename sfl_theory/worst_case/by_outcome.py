@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -19,7 +19,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived
-from sfl_theory.proofs.by_number import client, m, of_client
+from sfl_theory.proofs.by_number import client, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.outcomes import Models, Outcomes, Path
 from sfl_theory.proofs.unrolled import X, Y, atom_of, block, interpolated, n
@@ -169,21 +169,6 @@ class InOutcomes(SingleClients):
         return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
 
 
-def renumbered(u: k.Vec, p: int) -> k.Vec:
-    """Return a vector with client `m` for client p wherever noise is drawn."""
-    found = k.Vec({})
-    for atom, c in u.coefficients.items():
-        new = k.vec(atom)
-        if isinstance(atom, k.Noise) and atom.client == client(p):
-            new = k.noise(atom.run, m, ratio(atom.round), ratio(atom.step))
-        elif isinstance(atom, k.Gradient):
-            new = k.gradient(atom.function, renumbered(atom.at, p))
-        elif isinstance(atom, k.Part):
-            new = k.part(atom.side, renumbered(k.vec(atom.vector), p))
-        found = found + new * c
-    return found
-
-
 @dataclass(frozen=True)
 class ByOutcome(ByClient):
     """Inequalities on given clients in every outcome."""
@@ -239,33 +224,13 @@ class ByOutcome(ByClient):
         if not isinstance(parts, InOutcomes):
             raise ValueError("no outcomes")
         q, s, step = drawn
-        before, others = k.Vec({}), dict[int, k.Vec]()
+        u = k.Vec({})
         for says, factor in uses:
             atom = says.vector or Atom("start")
             name = client(0 if atom.client is None else atom.client)
             side = SIDES[says.space.side] if says.space else None
-            u = block(side, parts.long(parts.drawn(atom, name))) * -factor
-            met = {
-                cast(k.Numbered, one.client).number
-                for one in k.subterms(u)
-                if isinstance(one, k.Noise)
-                and cast(int, one.step.coefficients.get((), 0)) >= step
-            }
-            if len(met) > 1 or q in met:
-                raise ValueError(f"{atom} may depend on what client {q} draws")
-            for p in met:
-                others[p] = others.get(p, k.Vec({})) + u
-            before = before if met else before + u
-        found = [
-            self.numbers.across((q, step), p, s, renumbered(u, p))
-            for p, u in others.items()
-        ]
-        return [*found, self.fixed(drawn, before)]
-
-    def fixed(self, drawn: Drawn, u: k.Vec) -> Theorem:
-        """Return ``<xi, u> = 0`` for u of what came before a noise."""
-        q, s, step = drawn
-        return of_client(derived.unbiased(self.run, n, ratio(s), ratio(step), u), q)
+            u = u + block(side, parts.long(parts.drawn(atom, name))) * -factor
+        return [self.numbers.apart((q, step), s, u)]
 
     def link(self) -> Theorem:
         """Return ``mean over outcomes - metric >= 0``."""
@@ -327,5 +292,6 @@ class ByOutcome(ByClient):
                 if not setting.sigma2:
                     return known
                 g = k.gradient(k.Local(q), parts.place(at, q))
-                return combine(known, (self.fixed((p, at.t, at.i), g), 2))
+                noise = self.numbers.apart((p, at.i), at.t, g)
+                return combine(known, (noise, 2))
         raise ValueError(f"no derivation of {says}")

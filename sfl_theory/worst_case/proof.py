@@ -133,22 +133,14 @@ def refuse(setting: Setting) -> None:
             and (
                 setting.algorithm not in {"fedavg", "sfl-v1"}
                 or setting.rounds > 1
-                or len(setting.shares) > 2
             ),
             "no proof of noise where some take part, but of one round of fedavg or "
-            "sfl-v1 with at most two clients",
+            "sfl-v1",
         ),
         (
             setting.partial
             and len(setting.shares) * setting.rounds > log2(MOST_OUTCOMES),
             f"no proof of more than {MOST_OUTCOMES} outcomes",
-        ),
-        (
-            not setting.interchangeable
-            and setting.sigma2 > 0
-            and setting.algorithm != "sfl-v2"
-            and 2 < len(setting.shares) != len({*setting.shares}),
-            "no proof of noise of more than two clients, some of one weight",
         ),
         (
             setting.rounds > MOST_RATES and len(set(setting.client_steps)) > 1,

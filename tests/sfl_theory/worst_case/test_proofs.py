@@ -125,6 +125,18 @@ DRAWN_SETTINGS |= {
     "drawn, noise, one client": asked(
         ONE, clients=1, participation=(HALF,), sigma2=Q(1)
     ),
+    "drawn, noise, three": asked(
+        ONE, **{**NOISY, "tau": 1, "clients": 3, "participation": (HALF,) * 3}
+    ),
+    "drawn, noise, three unlike": asked(
+        ONE,
+        SLOW,
+        tau=1,
+        clients=3,
+        weights=(Q(1, 4), Q(1, 4), HALF),
+        participation=(HALF, Q(1, 3), Q(1)),
+        sigma2=Q(1),
+    ),
     "drawn, noise, least": asked(
         SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", **NOISY
     ),
@@ -134,6 +146,7 @@ FEW = ["drawn", "drawn, visits", "drawn twice", "drawn, minibatch", "drawn, nois
 FEW += ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
 FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
+FEW += ["noise, two of three alike", "drawn, noise, three"]
 
 
 @cache
@@ -350,6 +363,7 @@ def test_corrupted_certificates_of_given_clients_are_rejected() -> None:
     """See `CASES` for how many were tried once."""
     names = ["visits in turns, noise", "noisy steps, N given", "weights"]
     names += ["visits", "visits, noise", "noise, weights", "noise, three weights"]
+    names += ["noise, two of three alike", "noise, two of three alike, minibatch"]
     names += 10 * ["one visit each"]
     tried = [rejected(seed, names[seed % len(names)]) for seed in range(CASES)]
     assert tried.count(False) == 0
@@ -370,6 +384,7 @@ def test_corrupted_certificates_of_outcomes_are_rejected() -> None:
 def test_corrupted_certificates_of_means_and_noises_are_rejected(kind: str) -> None:
     """See `worst-case-proofs.md` for how many were tried once."""
     names = [f"drawn, longer {kind}"] + 9 * [f"drawn, {kind}"]
+    names[1:3] = ["drawn, noise, three"] * 2 if kind == "noise" else names[1:3]
     tried = [rejected(seed, names[seed % 10]) for seed in range(CASES)]
     assert tried.count(False) == 0
     assert tried.count(True) >= CASES * 4 // 5
@@ -441,11 +456,9 @@ def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> No
     ("known", "words"),
     [
         ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
-        ({"clients": 3, "sigma2": Q(1)}, "some of one weight"),
         ({"clients": 2, "sigma2": Q(1), "two_point": True}, "one by one"),
         ({**DRAWN, "sigma2": Q(1)}, "but of one round of"),
         ({**BATCH, "steps": ONE, "sigma2": Q(1)}, "of fedavg or sfl-v1"),
-        ({**NOISY, "steps": ONE, "clients": 3, "participation": (HALF,) * 3}, "two"),
         ({**DRAWN, "steps": 4 * ONE}, "more than 64 outcomes"),
     ],
 )
