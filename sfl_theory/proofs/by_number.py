@@ -20,6 +20,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, steps
 from sfl_theory.proofs.unrolled import (
+    W,
     block,
     j,
     n,
@@ -408,3 +409,15 @@ class Numbers:
 def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
     """Return ``g(#p,s,step)``."""
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})
+
+
+def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
+    """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
+    below = combine(target=k.constant(-c), signs=signs)
+    square = combine((below, c), signs=signs)
+    return rules.vanish(combine((u, -c * c), signs=[square]), u * c, w)
+
+
+def tried(theorem: Theorem, u: k.Vec) -> Theorem:
+    """Return a lemma on every w for one vector."""
+    return theorem if u == w else rules.instantiate(theorem, ((W, u),), ())

@@ -30,6 +30,7 @@ from sfl_theory.proofs.unrolled import (
 )
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.by_client import ByClient
+from sfl_theory.worst_case.by_chain import ByChain
 from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
 from sfl_theory.worst_case.positions import Positions
@@ -95,7 +96,9 @@ def prove(certificate: Certificate, sparse: bool = False) -> Proved:
     """
     setting = certificate.setting
     refuse(setting)
-    given = ByOutcome if setting.partial else ByClient
+    given = ByClient
+    if setting.partial:
+        given = ByChain if setting.sigma2 and setting.rounds > 1 else ByOutcome
     kind = Alike if setting.interchangeable else given
     derivation = kind(setting, sparse)
     statement = derivation.stated(certificate.bound)
@@ -130,12 +133,8 @@ def refuse(setting: Setting) -> None:
         (
             setting.partial
             and setting.sigma2 > 0
-            and (
-                setting.algorithm not in {"fedavg", "sfl-v1"}
-                or setting.rounds > 1
-            ),
-            "no proof of noise where some take part, but of one round of fedavg or "
-            "sfl-v1",
+            and setting.algorithm not in {"fedavg", "sfl-v1"},
+            "no proof of noise where some take part, but of fedavg or sfl-v1",
         ),
         (
             setting.partial
