@@ -69,8 +69,6 @@ class ByChain(ByOutcome):
             parts = InChain(
                 self.places, self.present, self.setting.S, there, self.far(path)
             )
-            if self.setting.zeta2 == 0:
-                parts.flat = self.spread()
             here = said.get(path, Said())
             self.add(replace(certificate, uses=tuple(here.uses)), parts)
             found = combine(*parts.added(here.squares))

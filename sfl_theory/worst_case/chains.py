@@ -14,10 +14,16 @@ from functools import cached_property
 
 from sfl_theory.worst_case.certificate import Atom, Inequality
 from sfl_theory.worst_case.program import Program
+from sfl_theory.worst_case.setting import Setting
 from sfl_theory.worst_case.vectors import Vector
 
 Chain = tuple[int, ...]
 """The outcomes of the rounds before the last noise that a point is made of."""
+
+
+def noise_after_draws(setting: Setting) -> bool:
+    """Return whether noise is drawn after it was drawn who takes part."""
+    return setting.partial and setting.sigma2 > 0 and setting.rounds > 1
 
 
 def chain_of(vector: Vector) -> Chain:

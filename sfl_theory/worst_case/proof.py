@@ -29,10 +29,11 @@ from sfl_theory.proofs.unrolled import (
     vanishing,
 )
 from sfl_theory.worst_case.assembly import SIDES, Assembly
-from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.by_chain import ByChain
+from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
+from sfl_theory.worst_case.chains import noise_after_draws
 from sfl_theory.worst_case.positions import Positions
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
@@ -98,7 +99,7 @@ def prove(certificate: Certificate, sparse: bool = False) -> Proved:
     refuse(setting)
     given = ByClient
     if setting.partial:
-        given = ByChain if setting.sigma2 and setting.rounds > 1 else ByOutcome
+        given = ByChain if noise_after_draws(setting) else ByOutcome
     kind = Alike if setting.interchangeable else given
     derivation = kind(setting, sparse)
     statement = derivation.stated(certificate.bound)
@@ -135,6 +136,18 @@ def refuse(setting: Setting) -> None:
             and setting.sigma2 > 0
             and setting.algorithm not in {"fedavg", "sfl-v1"},
             "no proof of noise where some take part, but of fedavg or sfl-v1",
+        ),
+        (
+            noise_after_draws(setting)
+            and (setting.G2 is not None or setting.reading == "minimum"),
+            "no proof of noise in several rounds where some take part, for bounded "
+            "gradients or for the least metric",
+        ),
+        (
+            noise_after_draws(setting)
+            and (setting.zeta2 == 0 or 1 in setting.participation),
+            "no proof of noise in several rounds where some take part, for zeta = 0 or "
+            "for clients that are always there",
         ),
         (
             setting.partial

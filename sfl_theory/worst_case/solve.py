@@ -11,7 +11,7 @@ from sfl_theory.threads import one_thread
 from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
-from sfl_theory.worst_case.chains import Chained
+from sfl_theory.worst_case.chains import Chained, noise_after_draws
 from sfl_theory.worst_case.columns import Found, limited, searched
 from sfl_theory.worst_case.exact import check
 from sfl_theory.worst_case.instance import Instance, mended, parabola
@@ -182,8 +182,7 @@ def chained(found: WorstCase, progress: Progress | None = None) -> WorstCase:
     Returns:
         Another one of such a run; what was found of any other.
     """
-    setting = found.setting
-    if not (setting.partial and setting.sigma2 and setting.rounds > 1):
+    if not noise_after_draws(found.setting):
         return found
     program = Chained.of(found.program)
     with one_thread():
@@ -192,8 +191,8 @@ def chained(found: WorstCase, progress: Progress | None = None) -> WorstCase:
             certificate = _certified(program, other, TOLERANCES[0][1])
         except NotRoundedError as error:
             failed = (*found.failed, f"from above: {error}")
-            return replace(found, found=other, certificate=None, failed=failed)
-    return replace(found, found=other, certificate=certificate)
+            return replace(found, certificate=None, failed=failed)
+    return replace(found, program=program, found=other, certificate=certificate)
 
 
 def _certified(program: Program, found: Found, tolerance: float) -> Certificate:
