@@ -28,6 +28,7 @@ from sfl_theory.proofs.by_number import (
     Visit,
     client,
     general,
+    last_drawn,
     nought,
     of_client,
     single_step,
@@ -52,12 +53,6 @@ class Mean(NamedTuple):
 
     theorem: Theorem
     parts: Mapping[Path, k.Lin]
-
-
-def last_drawn(e: k.Lin | k.LinAtom) -> int:
-    """Return the last round whose noise is in a form, 0 without noise."""
-    drawn = (one.round for one in k.subterms(e) if isinstance(one, k.Noise))
-    return max((int(at.coefficients.get((), 0)) for at in drawn), default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,7 +407,7 @@ class Outcomes:
     def bounded(self, G2: Ratio, path: Path, visit: Visit) -> Theorem:
         """Return ``G2 - ||grad F_p(y)||^2 >= 0``, y a local point's place.
 
-        With noise ``G2 - ||grad F_p(y) + xi||^2 >= 0``.
+        With noise ``K (G2 - ||grad F_p(y) + xi||^2) >= 0``, K as in `local`.
         """
         (p, i), s, where = visit, len(path) - 1, self.known(path)
         y, _ = self.local(path, visit)
@@ -421,8 +416,9 @@ class Outcomes:
         if self.noisy:
             xi = k.noise(self.run, client(p), s, i)
             change = tried(self.slope(path, visit), g + there + xi)
-            target = k.constant(G2) - k.norm2(there + xi)
-            return combine(of_client(known, p), change, target=target)
+            form = (k.constant(G2) - k.norm2(there + xi)) * self.indicator(where)
+            raised = self._raised(of_client(known, p), where)
+            return combine(raised, change, target=form)
         form = k.constant(G2) - k.norm2(there)
         mean, chance = self.averaged(where, form)
         return combine(

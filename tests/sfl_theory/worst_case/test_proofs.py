@@ -160,6 +160,18 @@ CHAINED_SETTINGS = {
     "drawn twice, noise, two rates": asked(
         2 * ONE, 2 * (Q(1, 3),), tau=1, metric="distance", **NOISY
     ),
+    "drawn twice, noise, least": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", **{**NOISY, "tau": 1}
+    ),
+    "drawn twice, noise, bounded": asked(2 * ONE, **BOUNDED, **{**NOISY, "tau": 1}),
+    "drawn twice, noise, the same minimiser": asked(
+        2 * ONE, tau=1, **NOISY | {"zeta2": Q(0)}
+    ),
+    "drawn twice, noise, three": asked(
+        2 * ONE,
+        **{**NOISY, "tau": 1, "clients": 3, "participation": (HALF,) * 3},
+        metric="distance",
+    ),
     "drawn three times, noise, one client": asked(
         3 * ONE, tau=1, clients=1, participation=(HALF,), sigma2=Q(1)
     ),
@@ -503,9 +515,7 @@ def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> No
         ({"clients": 2, "sigma2": Q(1), "two_point": True}, "one by one"),
         ({**VISITED, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
         ({**BATCH, "steps": ONE, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
-        ({**BOUNDED, **NOISY}, "for bounded gradients"),
-        ({**NOISY, "zeta2": Q(0)}, "for zeta = 0"),
-        ({**NOISY, "participation": (HALF, Q(1))}, "always there"),
+        ({**NOISY, "participation": (HALF, Q(1))}, "and some always"),
         ({**DRAWN, "steps": 4 * ONE}, "more than 64 outcomes"),
     ],
 )
