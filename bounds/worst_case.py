@@ -38,6 +38,10 @@ VISITED = (
     "assumptions on all points are imposed at the visited points, so the value is an "
     "upper bound of the worst case of problems that meet them everywhere"
 )
+PASTS = (
+    "inequalities between points of different pasts are left out, which a proof cannot "
+    "say: the value is an upper bound of that with them"
+)
 BOUNDED = (
     "gradients of strongly convex functions are not bounded: the statement is on runs "
     "whose visited points have gradients of at most G"
@@ -115,7 +119,7 @@ def _work(options: argparse.Namespace) -> int:
                 return table(options, _parser().parse_args([]), show)
         if options.proof:
             from sfl_theory.worst_case.proof import refuse
-            from sfl_theory.worst_case.solve import nearby
+            from sfl_theory.worst_case.solve import chained, nearby
 
             refuse(asked)
         with _progress(options.quiet) as show:
@@ -125,7 +129,7 @@ def _work(options: argparse.Namespace) -> int:
                 return sweep(options, asked, *swept(options.sweep), show)
             found = worst(options, asked, show)
             if options.proof:
-                found = nearby(found)
+                found = chained(nearby(found), show)
             claim = _proved(found, options.proof) if options.proof else None
     except MemoryError:
         raise CommandError("not enough memory: use fewer rounds or clients") from None
@@ -323,6 +327,8 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
     Returns:
         Lines.
     """
+    from sfl_theory.worst_case.chains import Chained
+
     asked = found.setting
     metric = METRICS[asked.metric, asked.reading]
     told = [described(asked), f"{metric}: {found.value:.8g} (computed in float64)"]
@@ -348,6 +354,8 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
         )
     if asked.enumerated:
         told.append(f"all outcomes of chance: {count(asked)} scenarios")
+    if isinstance(found.program, Chained):
+        told.append(f"note: {PASTS}")
     told.append(f"note: {VISITED}")
     if asked.G2 is not None and asked.mu:
         told.append(f"note: {BOUNDED}")

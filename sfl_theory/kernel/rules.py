@@ -8,9 +8,9 @@ t a round, i and j steps, b a side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 from . import hypotheses as h
 from . import terms as k
@@ -237,7 +237,7 @@ def ordered(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio, c: Ratio) -> The
 
 @rule
 def unbiased(
-    run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, after: tuple[Visit, ...]
+    run: Split, n: k.ClientIndex, t: Ratio, i: Ratio, u: Vec, after: tuple[Visit, ...]
 ) -> Theorem:
     """Return b <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
 
@@ -247,27 +247,29 @@ def unbiased(
     everything of earlier rounds, and in round t the same client's (if nobody visits:
     all clients') points p(.,t,j), j <= i, and noises, j < i. Those of others in SFL-V1
     come of their noises of the round, independent of the client's, whose mean given its
-    own past stays 0 given also these. Where b is not 0 the visits
-    (m, j) come before (n, i), so do client m's earlier ones, and u may also be made of
-    points p(m,t,l) and noises, l <= j. The order is fixed before the noise, so b is a
-    number.
+    own past stays 0 given also these. So, without visits, if n is #p, u may also be
+    made of noises of step i of others #m (in SFL-V1 of all their points and noises of
+    the round): p, m < N differ. Where b is not 0 the visits (m, j) come before (n, i),
+    so do client m's earlier ones, and u may also be made of points p(m,t,l) and noises,
+    l <= j. The order is fixed before the noise, so b is a number.
     """
     require(run.kind.visits or not after, "nobody visits")
-    b = ratio(1)
-    for m, j in after:
-        b = b * k.before(m, j, n, i, t)
+    b = prod((k.before(m, j, n, i, t) for m, j in after), start=ratio(1))
 
     def past(one: k.OfStep, at: Ratio) -> bool:
-        own = one.client is n or not run.kind.visits
-        made = (i - at - int(isinstance(one, k.Noise))).poly().natural()
+        other, near = _numbered(n, one.client), one.client is n or not run.kind.visits
+        own = i - at - int(isinstance(one, k.Noise) and not other)
         seen = ((j - at).poly().natural() for m, j in after if one.client is m)
-        return (own and made) or any(seen)
+        apart = other and run.kind is k.Kind.V1
+        return apart or (near and own.poly().natural()) or any(seen)
 
     form = _beside_noise(run, n, t, i, u, past) * b
     made = _NONE.union(*(_made(run, step) for step in (i, *(j for _, j in after))))
-    others = any(isinstance(o, k.OfStep) and o.client is not n for o in k.subterms(u))
-    apart = {h.Independent(run)} if others and run.kind is k.Kind.V1 else _NONE
-    return zero(form, h.Unbiased(run), *apart, *made)
+    others = {o.client for o in k.subterms(u) if isinstance(o, k.OfStep)} - {n}
+    named = {m for m in others if _numbered(n, m) and not run.kind.visits}
+    alone = not named and (not others or run.kind is not k.Kind.V1)
+    apart = _NONE if alone else {h.Independent(run)}
+    return zero(form, h.Unbiased(run), *apart, *made, *_different(n, named))
 
 
 @rule
@@ -304,7 +306,17 @@ Past = Callable[[k.OfStep, Ratio], bool]
 """Whether a point or noise of this round is known; the step is at most the number."""
 
 
-def _beside_noise(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, past: Past) -> Lin:
+def _numbered(n: k.ClientIndex, m: k.ClientIndex) -> bool:
+    return isinstance(n, k.Numbered) and isinstance(m, k.Numbered) and n is not m
+
+
+def _different(n: Any, named: Collection[Any]) -> Hypotheses:
+    """Return that N is more than the numbers of n and others: they are different."""
+    N = number_of(over_clients(lambda _: k.constant(1)))
+    return required(N - 1 - max(m.number for m in (n, *named))) if named else _NONE
+
+
+def _beside_noise(run: Split, n: Any, t: Ratio, i: Ratio, u: Vec, past: Past) -> Lin:
     """Return <xi(n,t,i), u> for u determined before round t and by what is past."""
     now = k.natural(t)
 
@@ -425,15 +437,14 @@ def _beside(
     Draws of earlier rounds are, and those of #m, if n is #p alone and p, m < N differ.
     A share is made of all draws of its round.
     """
-    numbers, N = list[int](), number_of(over_clients(lambda _: k.constant(1)))
+    named = set[k.ClientIndex]()
     for one in k.subterms(form):
         if not isinstance(one, k.OfDraws):
             continue
         m, earlier = one.client, (t - 1 - ratio(one.round)).poly().natural()
         if not earlier:
-            fits = isinstance(n, k.Numbered) and isinstance(m, k.Numbered)
-            fits &= isinstance(one, k.Draw)
-            require(fits and n is not m and not others, "%s may be %s", m, n)
-            numbers += [cast(k.Numbered, one).number for one in (n, m)]
+            fits = isinstance(one, k.Draw) and _numbered(n, m)
+            require(fits and not others, "%s may be %s", m, n)
+            named.add(m)
         require(one.run is run, "%s is of another run", one)
-    return required(N - 1 - max(numbers)) if numbers else _NONE
+    return _different(n, named)

@@ -20,6 +20,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, steps
 from sfl_theory.proofs.unrolled import (
+    W,
     block,
     j,
     n,
@@ -254,57 +255,18 @@ class Numbers:
             target=k.inner(xi, own),
         )
 
-    def across(self, drawn: Visit, p: int, s: int, u: k.Vec) -> Theorem:
-        r"""Return ``<xi(#q,s,b), u> = 0`` for u that client p alone has in this round.
+    def apart(self, drawn: Visit, s: int, u: k.Vec) -> Theorem:
+        """Return ``<xi(#q,s,b), u> = 0`` for u made of what q has before it draws.
 
-        The rule is on the sum over all others. Times $\prod_r(a_m-v_r)/(v_p-v_r)$ over
-        further clients r, whose weights are $v_r$, p alone is left of it. In u stands
-        `m` for p. Only ``>= 0`` is returned, u being any.
-
-        Raises:
-            ValueError: another client has p's weight.
+        Where nobody visits, u may be made of what others draw in this round, too.
         """
-        q, b = drawn
-        further = [r for r in self.clients if r not in {p, q}]
-        if any(self.weights[r] == self.weights[p] for r in further):
-            raise ValueError("no proof of noise of more than two clients, some alike")
-        share = ratio(1)
-        for r in further:
-            apart = self.weights[p] - self.weights[r]
-            share = share * (k.weight(m) - self.weights[r]) * (1 / apart)
-        xi, each = k.noise(self.run, client(q), s, b), u * share
-        away = rules.unbiased_across(self.run, n, ratio(s), ratio(b), m, each)
-        uses: Uses = [
-            (of_client(away, q), 1),
-            (rules.linear(k.CLIENTS, m, each, xi), -1),
-            (rules.numbered(m, k.inner(xi, each), len(self.weights)), -1),
-        ]
-        for r in (p, *further):
-            own = k.vec_at(u, {m: client(r)})
-            rest = int(r == p) - k.number_at(share, {m: client(r)})
-            if rest != ratio(0):
-                uses.append((vanishing(rest, xi, own, self.vanishes(rest, r)), 1))
-        return combine(*uses, target=k.inner(xi, k.vec_at(u, {m: client(p)})))
-
-    def vanishes(self, c: Ratio, r: int) -> tuple[Theorem, ...]:
-        """Return ``c >= 0`` and ``-c >= 0`` for a polynomial c in a weight, which is 0.
-
-        ``a^j - v^j = (a - v) sum_{i<j} a^i v^(j-1-i)``, and a is known from both sides.
-        """
-        a, v = k.weight(client(r)), self.weights[r]
-        found = []
-        for sign in (1, -1):
-            uses: Uses = []
-            for coefficient, powers in (c * sign).poly().products:
-                above, below = self.weight_is[r]
-                degree = sum(powers.values())
-                slope = ratio(0)
-                for i in range(degree):
-                    slope = slope + a**i * v ** (degree - 1 - i)
-                side = above if coefficient > 0 else below
-                uses.append((side, slope * abs(coefficient)))
-            found.append(combine(*uses, target=k.constant(c * sign)))
-        return tuple(found)
+        (q, b), N = drawn, number_of_clients()
+        found = rules.unbiased(self.run, client(q), ratio(s), ratio(b), u, ())
+        for count in range(2, len(self.weights)):
+            if h.Holds(fewer := k.constant(N - count)) in found.hypotheses:
+                all_of = rules.assume(k.constant(N - len(self.weights)))
+                found = rules.cut(found, combine(all_of, target=fewer))
+        return found
 
     # Where points are ----------------------------------------------------------------
 
@@ -447,3 +409,21 @@ class Numbers:
 def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
     """Return ``g(#p,s,step)``."""
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})
+
+
+def last_drawn(e: k.Lin | k.LinAtom) -> int:
+    """Return the last round whose noise is in a form, 0 without noise."""
+    drawn = (one.round for one in k.subterms(e) if isinstance(one, k.Noise))
+    return max((int(at.coefficients.get((), 0)) for at in drawn), default=0)
+
+
+def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
+    """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
+    below = combine(target=k.constant(-c), signs=signs)
+    square = combine((below, c), signs=signs)
+    return rules.vanish(combine((u, -c * c), signs=[square]), u * c, w)
+
+
+def tried(theorem: Theorem, u: k.Vec) -> Theorem:
+    """Return a lemma on every w for one vector."""
+    return theorem if u == w else rules.instantiate(theorem, ((W, u),), ())

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -27,12 +28,15 @@ from sfl_theory.proofs.by_number import (
     Visit,
     client,
     general,
+    last_drawn,
+    nought,
     of_client,
     single_step,
     specialised,
+    tried,
 )
 from sfl_theory.proofs.notation import Use, combine, sum_over
-from sfl_theory.proofs.unrolled import W, block, mean, n, tested, w
+from sfl_theory.proofs.unrolled import block, mean, mean_below, n, tested, w
 
 Path = tuple[tuple[int, ...], ...]
 """Who takes part, round by round."""
@@ -44,36 +48,20 @@ Models = tuple[tuple[int, Fraction], ...]
 """A combination of models x(t): rounds t and factors."""
 
 
-def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
-    """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
-    below = combine(target=k.constant(-c), signs=signs)
-    square = combine((below, c), signs=signs)
-    return rules.vanish(combine((u, -c * c), signs=[square]), u * c, w)
+class Mean(NamedTuple):
+    """A theorem ``sum_pasts K there - now >= 0``, and what is there beside each K."""
 
-
-def tried(theorem: Theorem, u: k.Vec) -> Theorem:
-    """Return a lemma on every w for one vector."""
-    return theorem if u == w else rules.instantiate(theorem, ((W, u),), ())
-
-
-def below(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
-    """Return ``f(q) <= f(p) + <grad f(p), q - p> + S/2 ||q - p||^2``."""
-    each, g = rules.smooth(k.Local(n), S, p, q), k.gradient(k.Local(n), p)
-    return combine(
-        sum_over(each, k.CLIENTS, n, k.weight(n)),
-        rules.mean_value(p),
-        (rules.mean_value(q), -1),
-        rules.linear(k.CLIENTS, n, g * k.weight(n), q - p),
-        rules.mean_gradient(p, q - p),
-    )
+    theorem: Theorem
+    parts: Mapping[Path, k.Lin]
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """A run of clients with given weights and chances.
 
-    With noise it is one round of SFL-V1, in which nobody's steps depend on the draws:
-    a point is then also made of noises.
+    With noise it is SFL-V1, in which nobody's steps in a round depend on its draws: a
+    point is then also made of noises. Those of rounds t > 0 depend on the draws before,
+    so what they make stays beside the indicator of rounds 0, ..., t - 1.
 
     Attributes:
         numbers: the run, and the order of its visits.
@@ -222,11 +210,18 @@ class Outcomes:
         found = combine(*uses)
         return combine((found, 1 / size), target=e * (K * (P - share))), share
 
-    def averaged(self, path: Path, e: k.Lin) -> tuple[Theorem, Fraction]:
-        """Return ``K e - c e = 0`` for e without draws, and c, the path's chance."""
+    def averaged(
+        self, path: Path, e: k.Lin, known: int = 0
+    ) -> tuple[Theorem, Fraction]:
+        """Return ``K e - c K' e = 0`` for e without draws, K' of the rounds known.
+
+        c is the chance of the others, on which e does not depend.
+        """
         uses: list[Use] = []
         factors, chance = self.factors(path), Fraction(1)
         for s, p in sorted(factors, key=lambda at: (-at[0], at[1])):
+            if s < known:
+                break
             del factors[s, p]
             rest = prod(factors.values(), start=ratio(1))
             here, q = p in path[s], 1 / (1 + self.odds[p])
@@ -235,7 +230,8 @@ class Outcomes:
             chance *= q if here else 1 - q
             if not chance:
                 break
-        return combine(*uses, target=e * (self.indicator(path) - chance)), chance
+        rest = self.indicator(path[:known]) * chance
+        return combine(*uses, target=e * (self.indicator(path) - rest)), chance
 
     def ends(self, rounds: int) -> list[tuple[Fraction, k.Vec]]:
         """Return where x(t) is in every outcome, and the outcome's chance."""
@@ -411,7 +407,7 @@ class Outcomes:
     def bounded(self, G2: Ratio, path: Path, visit: Visit) -> Theorem:
         """Return ``G2 - ||grad F_p(y)||^2 >= 0``, y a local point's place.
 
-        With noise ``G2 - ||grad F_p(y) + xi||^2 >= 0``.
+        With noise ``K (G2 - ||grad F_p(y) + xi||^2) >= 0``, K as in `local`.
         """
         (p, i), s, where = visit, len(path) - 1, self.known(path)
         y, _ = self.local(path, visit)
@@ -420,8 +416,9 @@ class Outcomes:
         if self.noisy:
             xi = k.noise(self.run, client(p), s, i)
             change = tried(self.slope(path, visit), g + there + xi)
-            target = k.constant(G2) - k.norm2(there + xi)
-            return combine(of_client(known, p), change, target=target)
+            form = (k.constant(G2) - k.norm2(there + xi)) * self.indicator(where)
+            raised = self._raised(of_client(known, p), where)
+            return combine(raised, change, target=form)
         form = k.constant(G2) - k.norm2(there)
         mean, chance = self.averaged(where, form)
         return combine(
@@ -432,7 +429,7 @@ class Outcomes:
             target=form,
         )
 
-    def distance(self, t: int, star: k.Vec) -> Theorem:
+    def distance(self, t: int, star: k.Vec) -> Mean:
         """Return ``sum_paths c ||y - star||^2 - ||x(t) - star||^2 >= 0``."""
         x = k.iterate(self.run, t)
 
@@ -442,7 +439,7 @@ class Outcomes:
 
         return self._expected(t, k.norm2(x - star), leaf)
 
-    def value(self, models: Models) -> Theorem:
+    def value(self, models: Models) -> Mean:
         """Return ``sum_paths c f(y) - f(x) >= 0`` for a combination x of models."""
         parts = (k.iterate(self.run, t) * c for t, c in models)
         x, rounds = sum(parts, k.Vec({})), max(t for t, _ in models)
@@ -456,12 +453,12 @@ class Outcomes:
             K = self.indicator(path)
             near = combine(*uses, target=k.inner(x - y, w) * K)
             g = k.gradient(k.MEAN, y)
-            uses = [self._raised(below(self.S, y, x), path), tried(near, -g)]
+            uses = [self._raised(mean_below(self.S, y, x), path), tried(near, -g)]
             return [*uses, (tried(near, y - x), self.S / 2)], k.value_of(k.MEAN, y)
 
         return self._expected(rounds, k.value_of(k.MEAN, x), leaf)
 
-    def slope2(self, t: int) -> Theorem:
+    def slope2(self, t: int) -> Mean:
         """Return ``sum_paths c ||grad f(y)||^2 - ||grad f(x(t))||^2 >= 0``."""
         x = k.iterate(self.run, t)
         gx = k.gradient(k.MEAN, x)
@@ -486,15 +483,15 @@ class Outcomes:
 
         return self._expected(t, k.norm2(gx), leaf)
 
-    def _expected(
-        self, rounds: int, now: k.Lin, leaf: Callable[[Path], Leaf]
-    ) -> Theorem:
+    def _expected(self, rounds: int, now: k.Lin, leaf: Callable[[Path], Leaf]) -> Mean:
         """Return ``sum_paths c there - now >= 0``, a leaf ``K (there - now) >= 0``."""
-        uses, total = list[Use](), -now
+        uses, total, parts = list[Use](), -now, dict[Path, k.Lin]()
         for path in self.paths(rounds):
-            known, there = leaf(path)
-            mean, chance = self.averaged(path, there)
+            near, there = leaf(path)
+            known = path[: last_drawn(there)]
+            mean, chance = self.averaged(path, there, len(known))
             K = self.indicator(path)
-            uses += [combine(*known, target=(there - now) * K), (mean, -1)]
-            total = total + there * chance
-        return combine(*uses, target=total)
+            uses += [combine(*near, target=(there - now) * K), (mean, -1)]
+            parts[known] = parts.get(known, k.Lin({})) + there * chance
+            total = total + there * (self.indicator(known) * chance)
+        return Mean(combine(*uses, target=total), parts)

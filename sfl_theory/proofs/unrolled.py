@@ -307,3 +307,15 @@ def deviation_bound(bound: Ratio, of_n: Ratio) -> k.Lin:
     """Return ``bound - sum_n a_n (1 - a_n) sigma_n^2``."""
     a = k.weight(n)
     return k.constant(bound) - k.summed(k.CLIENTS, n, k.constant(a * (1 - a) * of_n))
+
+
+def mean_below(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+    """Return ``f(q) <= f(p) + <grad f(p), q - p> + S/2 ||q - p||^2``."""
+    each, g = rules.smooth(k.Local(n), S, p, q), k.gradient(k.Local(n), p)
+    return combine(
+        sum_over(each, k.CLIENTS, n, k.weight(n)),
+        rules.mean_value(p),
+        (rules.mean_value(q), -1),
+        rules.linear(k.CLIENTS, n, g * k.weight(n), q - p),
+        rules.mean_gradient(p, q - p),
+    )

@@ -114,8 +114,8 @@ class ByClient(Stated):
         """Return ``-<xi, u> >= 0`` for all that a noise is orthogonal to.
 
         What SFL-V2's other clients have in this round comes from visits before; of each
-        client the last one that matters is named. MiniBatch-SFL's have seen all steps
-        before, SFL-V1's are independent.
+        client the last one that matters is named. Otherwise others are independent, but
+        MiniBatch-SFL's have seen all steps before.
 
         Raises:
             ValueError: it is not known before.
@@ -124,27 +124,20 @@ class ByClient(Stated):
         own, others = k.Vec({}), dict[int, tuple[int, k.Vec]]()
         for says, factor in uses:
             atom = says.vector or Atom("start")
-            at, who = atom.point or Point("star"), atom.client
+            at, who = atom.point or Point("star"), atom.client or 0
             side = SIDES[says.space.side] if says.space else None
-            met = self.run.kind is k.Kind.MINIBATCH and (
-                atom.kind != "noise" or at.i < step
-            )
-            apart = at.kind == "local" and at.t == s and who != q and not met
-            name = n if who == q else client(who or 0)
-            u = block(side, parts.drawn(atom, m if apart else name)) * -factor
-            if not apart:
+            visited = self.run.kind.visits and at.kind == "local" and at.t == s
+            name = n if who == q else m if visited else client(who)
+            u = block(side, parts.drawn(atom, name)) * -factor
+            if name is not m:
                 own = own + u
             else:
-                last, before = others.get(who or 0, (0, k.Vec({})))
-                others[who or 0] = max(last, at.i), before + u
-        found = [
-            of_client(derived.unbiased(self.run, n, ratio(s), ratio(step), own), q)
-        ]
+                last, before = others.get(who, (0, k.Vec({})))
+                others[who] = max(last, at.i), before + u
+        own = k.vec_at(own, {n: client(q)})
+        found = [self.numbers.apart((q, step), s, own)]
         for p, (last, u) in others.items():
-            if self.run.kind.visits:
-                found.append(self.numbers.orthogonal((q, step), (p, last), s, u))
-            else:
-                found.append(self.numbers.across((q, step), p, s, u))
+            found.append(self.numbers.orthogonal((q, step), (p, last), s, u))
         return found
 
     def derived(self, says: Inequality, parts: SingleClients) -> Theorem:

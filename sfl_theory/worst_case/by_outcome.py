@@ -7,11 +7,12 @@ the run's metric is their mean over outcomes is `proofs.outcomes`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -19,9 +20,9 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived
-from sfl_theory.proofs.by_number import client, m, of_client
+from sfl_theory.proofs.by_number import client, of_client
 from sfl_theory.proofs.notation import combine
-from sfl_theory.proofs.outcomes import Models, Outcomes, Path
+from sfl_theory.proofs.outcomes import Mean, Models, Outcomes, Path
 from sfl_theory.proofs.unrolled import X, Y, atom_of, block, interpolated, n
 from sfl_theory.worst_case.assembly import SIDES, Row, fraction
 from sfl_theory.worst_case.by_client import ByClient, Drawn
@@ -106,10 +107,13 @@ class InOutcomes(SingleClients):
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
         """Return the theorem ``target >= 0``, points in the place of their names."""
+        return combine(*self.added(squares), target=self.whole)
+
+    def added(self, squares: Iterable[Square]) -> list[tuple[Theorem, Fraction]]:
+        """Return what adds up to all that is used, on points."""
         found = self._whole(squares)
         names = tuple((name, x) for x, name in self.names.items())
-        found = rules.instantiate(found, names, ())
-        return combine(found, *self.after, target=self.whole)
+        return [(rules.instantiate(found, names, ()), ONE), *self.after]
 
     def _put_in(self, side: k.Side | None) -> None:
         """Put in what the points that have names are, on names."""
@@ -169,19 +173,14 @@ class InOutcomes(SingleClients):
         return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
 
 
-def renumbered(u: k.Vec, p: int) -> k.Vec:
-    """Return a vector with client `m` for client p wherever noise is drawn."""
-    found = k.Vec({})
-    for atom, c in u.coefficients.items():
-        new = k.vec(atom)
-        if isinstance(atom, k.Noise) and atom.client == client(p):
-            new = k.noise(atom.run, m, ratio(atom.round), ratio(atom.step))
-        elif isinstance(atom, k.Gradient):
-            new = k.gradient(atom.function, renumbered(atom.at, p))
-        elif isinstance(atom, k.Part):
-            new = k.part(atom.side, renumbered(k.vec(atom.vector), p))
-        found = found + new * c
-    return found
+def weighted(means: Iterable[tuple[Mean, Fraction]]) -> Mean:
+    """Return the sum of multiples of means."""
+    parts, uses = defaultdict[Path, k.Lin](lambda: k.Lin({})), []
+    for one, share in means:
+        uses.append((one.theorem, share))
+        for path, there in one.parts.items():
+            parts[path] = parts[path] + there * share
+    return Mean(combine(*uses), parts)
 
 
 @dataclass(frozen=True)
@@ -213,7 +212,7 @@ class ByOutcome(ByClient):
         Raises:
             ValueError: the certificate does not prove it.
         """
-        setting, link = self.setting, self.link()
+        setting, link = self.setting, self.link().theorem
         present = [one.present or () for one in outcomes(setting)]
         far = setting.metric == "distance"
         ends = self.places.ends(setting.rounds) if far else ()
@@ -239,35 +238,15 @@ class ByOutcome(ByClient):
         if not isinstance(parts, InOutcomes):
             raise ValueError("no outcomes")
         q, s, step = drawn
-        before, others = k.Vec({}), dict[int, k.Vec]()
+        u = k.Vec({})
         for says, factor in uses:
             atom = says.vector or Atom("start")
             name = client(0 if atom.client is None else atom.client)
             side = SIDES[says.space.side] if says.space else None
-            u = block(side, parts.long(parts.drawn(atom, name))) * -factor
-            met = {
-                cast(k.Numbered, one.client).number
-                for one in k.subterms(u)
-                if isinstance(one, k.Noise)
-                and cast(int, one.step.coefficients.get((), 0)) >= step
-            }
-            if len(met) > 1 or q in met:
-                raise ValueError(f"{atom} may depend on what client {q} draws")
-            for p in met:
-                others[p] = others.get(p, k.Vec({})) + u
-            before = before if met else before + u
-        found = [
-            self.numbers.across((q, step), p, s, renumbered(u, p))
-            for p, u in others.items()
-        ]
-        return [*found, self.fixed(drawn, before)]
+            u = u + block(side, parts.long(parts.drawn(atom, name))) * -factor
+        return [self.numbers.apart((q, step), s, u)]
 
-    def fixed(self, drawn: Drawn, u: k.Vec) -> Theorem:
-        """Return ``<xi, u> = 0`` for u of what came before a noise."""
-        q, s, step = drawn
-        return of_client(derived.unbiased(self.run, n, ratio(s), ratio(step), u), q)
-
-    def link(self) -> Theorem:
+    def link(self) -> Mean:
         """Return ``mean over outcomes - metric >= 0``."""
         setting, T, places = self.setting, self.setting.rounds, self.places
         if setting.metric == "distance":
@@ -275,13 +254,12 @@ class ByOutcome(ByClient):
         total = sum(setting.client_steps)
         shares = [eta / total for eta in setting.client_steps]
         if setting.reading == "minimum":
-            return combine(target=k.Lin({}))
+            return Mean(combine(target=k.Lin({})), {})
         if setting.metric == "gradient":
-            each = [(places.slope2(s), c) for s, c in enumerate(shares)]
-            return combine(*each)
+            return weighted((places.slope2(s), c) for s, c in enumerate(shares))
         if setting.reading == "mean":
-            return combine(
-                *((places.value(((s, ONE),)), c) for s, c in enumerate(shares))
+            return weighted(
+                (places.value(((s, ONE),)), c) for s, c in enumerate(shares)
             )
         last: Models = ((T, ONE),)
         average = tuple((s, Fraction(1, T)) for s in range(T))
@@ -305,7 +283,8 @@ class ByOutcome(ByClient):
             and at == Point("round", at.t)
             and at.t < setting.rounds
         ):
-            return combine(rules.assume(self.least(at.t)), self.places.slope2(at.t))
+            least = rules.assume(self.least(at.t))
+            return combine(least, self.places.slope2(at.t).theorem)
         if p is not None and p in self.numbers.clients:
             q = client(p)
             x = parts.at(at, q)
@@ -327,5 +306,6 @@ class ByOutcome(ByClient):
                 if not setting.sigma2:
                     return known
                 g = k.gradient(k.Local(q), parts.place(at, q))
-                return combine(known, (self.fixed((p, at.t, at.i), g), 2))
+                noise = self.numbers.apart((p, at.i), at.t, g)
+                return combine(known, (noise, 2))
         raise ValueError(f"no derivation of {says}")

@@ -29,9 +29,11 @@ from sfl_theory.proofs.unrolled import (
     vanishing,
 )
 from sfl_theory.worst_case.assembly import SIDES, Assembly
+from sfl_theory.worst_case.by_chain import ByChain
 from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
+from sfl_theory.worst_case.chains import noise_after_draws
 from sfl_theory.worst_case.positions import Positions
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
@@ -95,7 +97,9 @@ def prove(certificate: Certificate, sparse: bool = False) -> Proved:
     """
     setting = certificate.setting
     refuse(setting)
-    given = ByOutcome if setting.partial else ByClient
+    given = ByClient
+    if setting.partial:
+        given = ByChain if noise_after_draws(setting) else ByOutcome
     kind = Alike if setting.interchangeable else given
     derivation = kind(setting, sparse)
     statement = derivation.stated(certificate.bound)
@@ -130,25 +134,17 @@ def refuse(setting: Setting) -> None:
         (
             setting.partial
             and setting.sigma2 > 0
-            and (
-                setting.algorithm not in {"fedavg", "sfl-v1"}
-                or setting.rounds > 1
-                or len(setting.shares) > 2
-            ),
-            "no proof of noise where some take part, but of one round of fedavg or "
-            "sfl-v1 with at most two clients",
+            and setting.algorithm not in {"fedavg", "sfl-v1"},
+            "no proof of noise where some take part, but of fedavg or sfl-v1",
+        ),
+        (
+            noise_after_draws(setting) and 1 in setting.participation,
+            "no proof of noise in several rounds where some take part and some always",
         ),
         (
             setting.partial
             and len(setting.shares) * setting.rounds > log2(MOST_OUTCOMES),
             f"no proof of more than {MOST_OUTCOMES} outcomes",
-        ),
-        (
-            not setting.interchangeable
-            and setting.sigma2 > 0
-            and setting.algorithm != "sfl-v2"
-            and 2 < len(setting.shares) != len({*setting.shares}),
-            "no proof of noise of more than two clients, some of one weight",
         ),
         (
             setting.rounds > MOST_RATES and len(set(setting.client_steps)) > 1,

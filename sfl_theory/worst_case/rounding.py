@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Certificate, Space, Square
+from sfl_theory.worst_case.chains import chains
 from sfl_theory.worst_case.exact import Scaled, imbalance, leftover
 from sfl_theory.worst_case.program import Constraint, Program
 from sfl_theory.worst_case.setting import ONE, ZERO
@@ -160,10 +161,14 @@ def _orthogonal(program: Program, mine: _Multipliers) -> None:
 def _squares(program: Program, space: Space, left: Scaled) -> list[Square]:
     """Return a positive definite matrix as a sum of squares.
 
+    Atoms of long chains come first: where none meets one of another past, no square
+    does.
+
     Raises:
         NotRoundedError: if it is not seen to be one.
     """
-    kept = program.kept(space)
+    past, names = chains(program), program.basis[space]
+    kept = sorted(program.kept(space), key=lambda k: -len(past[names[k]]))
     left = Scaled(left.numerators[np.ix_(kept, kept)], left.denominator)
     size = len(left.numerators)
     floats = np.array([
@@ -189,7 +194,11 @@ def _squares(program: Program, space: Space, left: Scaled) -> list[Square]:
         Square(
             space,
             ONE,
-            tuple((atoms[i], Fraction(root[i, k], bits)) for i in range(k, size)),
+            tuple(
+                (atoms[i], Fraction(root[i, k], bits))
+                for i in range(k, size)
+                if root[i, k]
+            ),
         )
         for k in range(size)
     ]

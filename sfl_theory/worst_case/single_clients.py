@@ -132,16 +132,20 @@ class SingleClients:
             if not self.run.kind.visits or q == first or still:
                 yield q
 
+    def _means(self) -> None:
+        """Write f by the clients' functions."""
+        for (function, x), c in [*self.values.items()]:
+            if c and function == k.MEAN and x != STAR:
+                lemma = self.numbers.value(self.S, x, 1 if c > 0 else -1)
+                self.use(lemma, abs(c))
+
     def _values(self) -> None:
         """Write f by the clients' functions, and F_q(x(t)) as F_q(p(q,t,0)).
 
         Raises:
             ValueError: values are left over.
         """
-        for (function, x), c in [*self.values.items()]:
-            if c and function == k.MEAN and x != STAR:
-                lemma = self.numbers.value(self.S, x, 1 if c > 0 else -1)
-                self.use(lemma, abs(c))
+        self._means()
         for s in range(self.rounds):
             x = k.iterate(self.run, s)
             for q in self.first(s):

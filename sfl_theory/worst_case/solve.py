@@ -11,6 +11,7 @@ from sfl_theory.threads import one_thread
 from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
+from sfl_theory.worst_case.chains import Chained, noise_after_draws
 from sfl_theory.worst_case.columns import Found, limited, searched
 from sfl_theory.worst_case.exact import check
 from sfl_theory.worst_case.instance import Instance, mended, parabola
@@ -166,6 +167,32 @@ def nearby(found: WorstCase) -> WorstCase:
         if other.bound <= known.bound * (1 + LOST):
             return replace(found, certificate=other)
     return found
+
+
+def chained(found: WorstCase, progress: Progress | None = None) -> WorstCase:
+    """Return the worst case without inequalities between points of different pasts.
+
+    Its value is no smaller. Where noise is drawn in several rounds and only some take
+    part, it is what a proof can say.
+
+    Args:
+        found: the worst case of all inequalities.
+        progress: told what happens.
+
+    Returns:
+        Another one of such a run; what was found of any other.
+    """
+    if not noise_after_draws(found.setting):
+        return found
+    program = Chained.of(found.program)
+    with one_thread():
+        other = searched(program, TOLERANCES[0][1], progress)
+        try:
+            certificate = _certified(program, other, TOLERANCES[0][1])
+        except NotRoundedError as error:
+            failed = (*found.failed, f"from above: {error}")
+            return replace(found, certificate=None, failed=failed)
+    return replace(found, program=program, found=other, certificate=certificate)
 
 
 def _certified(program: Program, found: Found, tolerance: float) -> Certificate:

@@ -118,6 +118,19 @@ SETTINGS |= {
     "noise, three weights, minibatch": asked(
         ONE, SLOW, **MINIBATCH, clients=3, weights=(Q(1, 6), Q(1, 3), HALF)
     ),
+    "noise, two of three alike": asked(
+        ONE,
+        algorithm="fedavg",
+        clients=3,
+        weights=(Q(1, 4), Q(1, 4), HALF),
+        sigma2=Q(1),
+    ),
+    "noise, two of three alike, minibatch": asked(
+        ONE, SLOW, **MINIBATCH, clients=3, weights=(Q(1, 4), Q(1, 4), HALF)
+    ),
+    "noise of three clients that are not said to be alike": asked(
+        ONE, clients=3, sigma2=Q(1)
+    ),
     "noise of two clients that are not said to be alike": asked(
         ONE, clients=2, sigma2=Q(1)
     ),

@@ -131,7 +131,7 @@ def called(
     if name == "unbiased_after":
         *first, m, j, u = args
         return "unbiased after", lambda: R.unbiased(*first, u, ((m, j),))
-    if name == "unbiased":
+    if name in {"unbiased", "unbiased named"}:
         return name, lambda: R.unbiased(*args, ())
     return name, lambda: getattr(R, name)(*args)
 
@@ -467,6 +467,19 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("unbiased_across", run, n, now, of(i), m, u)
         own = gradient(Local(n), local_point(run, n, ZERO, ONE))
         add("unbiased_across", run, n, ZERO, ZERO, n, own)
+    for run in (V1, run_of(Kind.V1), STEPWISE, PARTIAL, AVERAGED):
+        for u in (
+            gradient(MEAN, local_point(run, SECOND, now, of(j) + 1)),
+            summed(steps(tau), j, noise(run, SECOND, now, of(j)) * of(j)),
+            part(Side.CLIENT, gradient(Local(m), of_others(run, now, of(j) + 1))),
+        ):
+            add("unbiased named", run, FIRST, now, of(i), u)
+            add("unbiased named", run, FIRST, ZERO, of(i), k.vec_at(u, {t: ZERO}))
+    for run in RUNS:
+        if not run.kind.visits:
+            step = ZERO if run.kind is Kind.COUNTED else of(i)
+            u = of_others(run, ZERO, step) + local_point(run, FIRST, ZERO, step)
+            add("unbiased named", run, FIRST, ZERO, step, gradient(Local(FIRST), u))
     for run in RUNS_OF_VISITS:
         for u in (
             noise(run, m, now, of(j)),
@@ -577,6 +590,13 @@ def clients_number(number: k.Ratio) -> k.Ratio:
 
 
 FIRST, SECOND = k.Numbered(0), k.Numbered(1)
+
+
+def of_others(run: Split, at: k.Ratio, step: k.Ratio) -> k.Vec:
+    """Return what clients 1 and 2 draw at a step of a round, and where they are."""
+    last = k.Numbered(2)
+    both = noise(run, SECOND, at, step) * weight(n) + noise(run, last, at, step)
+    return both - local_point(run, last, at, step) - iterate(run, ZERO)
 
 
 def beside_first(run: Split) -> k.Ratio:
@@ -860,6 +880,17 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             there = gradient(Local(m), local_point(run, m, now, of(i) + 1))
             for u in (there, there + noise(run, m, now, of(i))):
                 add("unbiased_across", run, n, now, of(i), m, u)
+    for run in RUNS:
+        ahead = local_point(run, SECOND, ZERO, of(i) + 1)
+        for u in (
+            noise(run, FIRST, ZERO, of(i)),
+            gradient(MEAN, local_point(run, FIRST, ZERO, of(i) + 1) + ahead),
+            *([] if run.kind is Kind.V1 else [ahead, gradient(MEAN, ahead)]),
+            noise(run, m, ZERO, of(i)),
+            iterate(run, ONE),
+        ):
+            add("unbiased named", run, FIRST, ZERO, of(i), u)
+        add("unbiased named", run, n, ZERO, of(i), noise(run, SECOND, ZERO, of(i)))
     for run in RUNS:
         there = local_point(run, m, now, of(j) + 1)
         for u in (

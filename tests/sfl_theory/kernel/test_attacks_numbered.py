@@ -7,7 +7,23 @@ from collections import Counter
 from fractions import Fraction as Q
 
 import pytest
-from calls import DRAWN_V2, MINIBATCH, PARTIAL, V1, V2, ZERO, S, i, j, m, n, now, tau, x
+from calls import (
+    DRAWN_V2,
+    MINIBATCH,
+    PARTIAL,
+    V1,
+    V2,
+    ZERO,
+    S,
+    i,
+    j,
+    m,
+    n,
+    now,
+    t,
+    tau,
+    x,
+)
 from random_models import verdict
 from test_attacks import NOTHING, ONE_FORM, claimed, modelled, small_model
 
@@ -234,3 +250,43 @@ def test_a_visit_that_is_not_made_comes_before_nothing() -> None:
         V2, n, now, ZERO, m, tau, xi_at := k.noise(V2, m, now, tau)
     )
     assert h.Holds(constant(ratio(-1))) in after.hypotheses, xi_at
+
+
+LAST = k.Numbered(2)
+APART = [
+    (V1, FIRST, k.local_point(V1, FIRST, now, of(i) + 1)),
+    (V1, FIRST, k.iterate(V1, now + 1)),
+    (V1, FIRST, k.noise(V1, m, now, of(i))),
+    (V1, FIRST, k.noise(V1, SECOND, now + 1, of(i))),
+    (V1, FIRST, k.gradient(k.MEAN, k.noise(V1, SECOND, now, ZERO) + x)),
+    (V1, FIRST, summed(CLIENTS, m, k.noise(V1, m, now, of(i)))),
+    (V1, n, k.noise(V1, SECOND, now, of(i))),
+    (V1, n, k.local_point(V1, SECOND, now, of(i) + 1)),
+    (MINIBATCH, FIRST, k.local_point(MINIBATCH, SECOND, now, of(i) + 1)),
+    (MINIBATCH, FIRST, k.gradient(k.MEAN, k.noise(MINIBATCH, SECOND, now, of(i) + 1))),
+    (MINIBATCH, FIRST, k.noise(MINIBATCH, m, now, of(i))),
+    (V2, FIRST, k.noise(V2, SECOND, now, of(i))),
+    (V2, FIRST, k.local_point(V2, SECOND, now, ZERO)),
+]
+
+
+@pytest.mark.parametrize("place", range(len(APART)))
+def test_what_is_not_apart_from_a_noise_is_refused(place: int) -> None:
+    run, client, u = APART[place]
+    with pytest.raises(Rejected):
+        R.unbiased(run, client, now, of(i), u, ())
+
+
+def test_other_clients_by_number_are_said_to_be_others() -> None:
+    """Beyond the last client all numbers are one client; and samples may depend."""
+    more = h.Holds(constant(N - 3))
+    for run, step in ((V1, of(i) + 1), (MINIBATCH, of(i))):
+        both = k.noise(run, SECOND, now, step) + k.noise(run, LAST, now, step)
+        for one, u in (
+            (FIRST, k.gradient(k.MEAN, both)),
+            (LAST, k.noise(run, SECOND, now, step)),
+        ):
+            found = R.unbiased(run, one, now, of(i), u, ())
+            assert {more, h.Independent(run)} <= found.hypotheses
+            at_first = R.instantiate(found, ((t, ZERO), (i, ZERO)), ())
+            unbroken(at_first, 60)

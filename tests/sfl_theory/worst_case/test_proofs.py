@@ -51,7 +51,7 @@ from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Poi
 from sfl_theory.worst_case.proof import Proved, prove, refuse
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.setting import Visits
-from sfl_theory.worst_case.solve import worst_case
+from sfl_theory.worst_case.solve import chained, worst_case
 from sfl_theory.worst_case.stated import through
 
 CASES = int(os.environ.get("SFL_CERTIFICATES", "150"))
@@ -125,20 +125,69 @@ DRAWN_SETTINGS |= {
     "drawn, noise, one client": asked(
         ONE, clients=1, participation=(HALF,), sigma2=Q(1)
     ),
+    "drawn, noise, three": asked(
+        ONE, **{**NOISY, "tau": 1, "clients": 3, "participation": (HALF,) * 3}
+    ),
+    "drawn, noise, three unlike": asked(
+        ONE,
+        SLOW,
+        tau=1,
+        clients=3,
+        weights=(Q(1, 4), Q(1, 4), HALF),
+        participation=(HALF, Q(1, 3), Q(1)),
+        sigma2=Q(1),
+    ),
     "drawn, noise, least": asked(
         SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", **NOISY
     ),
 }
+UNLIKE_NOISY: dict[str, object] = {**UNLIKE, "sigma2": Q(1)}
+CHAINED_SETTINGS = {
+    "drawn twice, noise": asked(2 * ONE, tau=1, metric="distance", **NOISY),
+    "drawn twice, noise, gap": asked(2 * ONE, tau=1, **NOISY),
+    "drawn twice, noise, longer": asked(2 * ONE, metric="distance", **NOISY),
+    "drawn twice, noise, unlike": asked((HALF, Q(1, 3)), tau=1, **UNLIKE_NOISY),
+    "drawn twice, noise, average": asked(
+        2 * ONE, tau=1, mu=Q(0), reading="average", **NOISY
+    ),
+    "drawn twice, noise, mean": asked(2 * ONE, tau=1, mu=Q(0), reading="mean", **NOISY),
+    "drawn twice, noise, non-convex": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="average", **{**NOISY, "tau": 1}
+    ),
+    "drawn twice, noise, dissimilarity": asked(
+        2 * ONE, tau=1, zeta2=None, eps2=Q(1), **NOISY
+    ),
+    "drawn twice, noise, two rates": asked(
+        2 * ONE, 2 * (Q(1, 3),), tau=1, metric="distance", **NOISY
+    ),
+    "drawn twice, noise, least": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", **{**NOISY, "tau": 1}
+    ),
+    "drawn twice, noise, bounded": asked(2 * ONE, **BOUNDED, **{**NOISY, "tau": 1}),
+    "drawn twice, noise, the same minimiser": asked(
+        2 * ONE, tau=1, **NOISY | {"zeta2": Q(0)}
+    ),
+    "drawn twice, noise, three": asked(
+        2 * ONE,
+        **{**NOISY, "tau": 1, "clients": 3, "participation": (HALF,) * 3},
+        metric="distance",
+    ),
+    "drawn three times, noise, one client": asked(
+        3 * ONE, tau=1, clients=1, participation=(HALF,), sigma2=Q(1)
+    ),
+}
+DRAWN_SETTINGS |= CHAINED_SETTINGS
 SETTINGS |= DRAWN_SETTINGS
 FEW = ["drawn", "drawn, visits", "drawn twice", "drawn, minibatch", "drawn, noise"]
 FEW += ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
 FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
+FEW += ["noise, two of three alike", "drawn, noise, three", "drawn twice, noise"]
 
 
 @cache
 def certificate(name: str) -> Certificate:
-    found = worst_case(SETTINGS[name], below=False).certificate
+    found = chained(worst_case(SETTINGS[name], below=False)).certificate
     assert found is not None
     return found
 
@@ -341,7 +390,8 @@ def rejected(seed: int, name: str) -> bool | None:
 @pytest.mark.parametrize("seed", range(30))
 def test_a_corrupted_certificate_is_rejected(seed: int) -> None:
     names = ["one step", "one visit each", "drawn", "drawn, minibatch", "drawn, noise"]
-    name = names[seed % 5]
+    names += ["drawn three times, noise, one client"]
+    name = names[seed % 6]
     assert rejected(seed, name) is not False
 
 
@@ -350,6 +400,7 @@ def test_corrupted_certificates_of_given_clients_are_rejected() -> None:
     """See `CASES` for how many were tried once."""
     names = ["visits in turns, noise", "noisy steps, N given", "weights"]
     names += ["visits", "visits, noise", "noise, weights", "noise, three weights"]
+    names += ["noise, two of three alike", "noise, two of three alike, minibatch"]
     names += 10 * ["one visit each"]
     tried = [rejected(seed, names[seed % len(names)]) for seed in range(CASES)]
     assert tried.count(False) == 0
@@ -366,10 +417,30 @@ def test_corrupted_certificates_of_outcomes_are_rejected() -> None:
 
 
 @pytest.mark.long
+def test_corrupted_certificates_of_chains_are_rejected() -> None:
+    """See `worst-case-proofs.md` for how many were tried once."""
+    names = ["drawn twice, noise"] + 3 * ["drawn three times, noise, one client"]
+    tried = [rejected(seed, names[seed % 4]) for seed in range(CASES)]
+    assert tried.count(False) == 0
+    assert tried.count(True) >= CASES * 4 // 5
+
+
+def test_a_certificate_that_compares_two_pasts_is_no_proof() -> None:
+    """What all inequalities give, which is less, is not what can be said."""
+    setting = SETTINGS["drawn twice, noise, unlike"]
+    whole = worst_case(setting, below=False)
+    assert whole.certificate is not None
+    assert whole.upper <= certificate("drawn twice, noise, unlike").bound
+    with pytest.raises(ValueError, match="two pasts"):
+        prove(whole.certificate)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["minibatch", "noise"])
 def test_corrupted_certificates_of_means_and_noises_are_rejected(kind: str) -> None:
     """See `worst-case-proofs.md` for how many were tried once."""
     names = [f"drawn, longer {kind}"] + 9 * [f"drawn, {kind}"]
+    names[1:3] = ["drawn, noise, three"] * 2 if kind == "noise" else names[1:3]
     tried = [rejected(seed, names[seed % 10]) for seed in range(CASES)]
     assert tried.count(False) == 0
     assert tried.count(True) >= CASES * 4 // 5
@@ -441,11 +512,10 @@ def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> No
     ("known", "words"),
     [
         ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
-        ({"clients": 3, "sigma2": Q(1)}, "some of one weight"),
         ({"clients": 2, "sigma2": Q(1), "two_point": True}, "one by one"),
-        ({**DRAWN, "sigma2": Q(1)}, "but of one round of"),
-        ({**BATCH, "steps": ONE, "sigma2": Q(1)}, "of fedavg or sfl-v1"),
-        ({**NOISY, "steps": ONE, "clients": 3, "participation": (HALF,) * 3}, "two"),
+        ({**VISITED, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
+        ({**BATCH, "steps": ONE, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
+        ({**NOISY, "participation": (HALF, Q(1))}, "and some always"),
         ({**DRAWN, "steps": 4 * ONE}, "more than 64 outcomes"),
     ],
 )
