@@ -102,6 +102,9 @@ def test_the_table_defines_the_letters_of_its_statements(paper: str) -> None:
         for side, parts in sides:
             for symbol in parts[0].says.definitions if parts else ():
                 assert mathml(symbol, display=False) in side, (name, symbol)
+    if paper == "han2024":  # which of the two cases the row shows
+        case = mathml(r"\tau=\tilde\tau+d", display=False)
+        assert case in rows["han2024/thm-3.6/non_convex"].split("</td><td>")[0]
 
 
 def test_every_gap_is_in_the_book(page: Path) -> None:
