@@ -262,8 +262,8 @@ def definitions(*written: object) -> list[str]:
     r"""Return what the symbols that were `called` so stand for, as equations in LaTeX.
 
     Symbols of definitions are defined after them. Another letter for a parameter is no
-    definition unless the parameter is written, too (:math:`\tau_{\min} = \tau`); none are
-    a parameter written as what makes it larger than another one
+    definition unless the parameter is written, too (:math:`\tau_{\min} = \tau`); none
+    are a parameter written as what makes it larger than another one
     (:math:`S = \mu + (S - \mu)`) and a formula that a parameter stands for (a
     maximum, which assumptions define).
     """
