@@ -240,7 +240,7 @@ NAMES = {
 }  # fmt: skip
 """Letters as the code's sentences name them."""
 NAME = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(NAMES)})(?![A-Za-z])")
-REFERENCE = re.compile(r"[A-Za-z]{4}.*/|/.*[A-Za-z]{4}")
+REFERENCE = re.compile(r"[A-Za-z]{4}.*/|/.*[A-Za-z]{4}|[a-z]\d{4}/")
 """What is left of a word with a claim's id in it, without names of letters."""
 RAISED = str.maketrans(ABOVE)
 RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠"}

@@ -146,7 +146,7 @@ def test_a_single_dollar_is_a_dollar() -> None:
         ("tau_server^2 != tau, (T + 1)^2, x^0", "τ̃² ≠ τ, (T + 1)², x⁰"),
         ("alpha/sqrt(kappa) for 8S/mu - 1", "α/√(κ) for 8S/μ - 1"),
         ("the sum of gradients, a betatron, mu-values", None),
-        ("see text/learning-rate/tau, prop-1/unequal-steps, tau_max", "τ_max"),
+        ("see text/learning-rate/tau, li2020/Gamma, tau_max", "τ_max"),
     ],
 )
 def test_sentences_have_signs_for_what_they_spell(spelled: str, shown: str) -> None:
