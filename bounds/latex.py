@@ -55,11 +55,11 @@ MATH = (
     {**GREEK, "ε": r"\epsilon", "τ̃": r"\tilde{\tau}", "Σ": r"\sum", "∇": r"\nabla"}
     | {"√": r"\surd", "≤": r"\le", "≥": r"\ge", "≠": r"\ne"}
     | {sign: f"_{{{c}}}" for c, sign in BELOW.items()}
-    | {sign: f"^{{{c}}}" for c, sign in ABOVE.items()}
 )
-"""Signs of `in_words`."""
-SMALL = "".join([*BELOW.values(), *ABOVE.values()])
-SIGNS = re.compile(f"[A-Za-z](?=[{SMALL}])|τ̃|[{''.join(MATH)}]")
+"""Signs of `in_words`, without those above."""
+RAISED = {sign: c for c, sign in ABOVE.items()}
+HIGH, LOW = "".join(RAISED), "".join(BELOW.values())
+SIGNS = re.compile(f"[A-Za-z](?=[{LOW}{HIGH}])|τ̃|[{HIGH}]+|[{''.join(MATH)}]")
 
 
 def document(entries: Sequence[Entry], title: str = "") -> str:
@@ -284,6 +284,8 @@ def _prose(words: str) -> str:
     for found in SIGNS.finditer(words):
         out += "".join(SPECIAL.get(c, c) for c in words[last : found.start()])
         sign = MATH.get(found[0], found[0])
+        if sign[0] in RAISED:
+            sign = f"^{{{''.join(map(RAISED.__getitem__, sign))}}}"
         joined = out.endswith("$") and last == found.start() and last
         before = out[:-1] + " " * sign[0].isalpha() if joined else f"{out}$"
         out = f"{before}{sign}$"

@@ -107,6 +107,7 @@ def test_claims_of_all_papers() -> None:
         ("x^T < {1}", r"x\textasciicircum{}T \textless{} \{1\}"),
         ("5 % of a_n", r"5 \% of $a_{n}$"),
         ("sum_n grad F_n", r"$\sum_{n}$ $\nabla F_{n}$"),
+        ("2^2000 outcomes", r"2$^{2000}$ outcomes"),
         ("tau_server, sigma_n^2 <= 1$", r"$\tilde{\tau}$, $\sigma_{n}^{2}$ $\le$ 1\$"),
         ("$a_n$ & b", r"$a_n$ \& b"),
         ("costs 5$", r"costs 5\$"),
