@@ -115,7 +115,7 @@ def _work(options: argparse.Namespace) -> int:
                 return table(options, _parser().parse_args([]), show)
         if options.proof:
             from sfl_theory.worst_case.proof import refuse
-            from sfl_theory.worst_case.solve import nearby
+            from sfl_theory.worst_case.solve import fewest
 
             refuse(asked)
         with _progress(options.quiet) as show:
@@ -125,7 +125,7 @@ def _work(options: argparse.Namespace) -> int:
                 return sweep(options, asked, *swept(options.sweep), show)
             found = worst(options, asked, show)
             if options.proof:
-                found = nearby(found)
+                found = fewest(found)
             claim = _proved(found, options.proof) if options.proof else None
     except MemoryError:
         raise CommandError("not enough memory: use fewer rounds or clients") from None

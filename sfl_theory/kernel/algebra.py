@@ -222,7 +222,7 @@ class Poly(Sum[Monomial, Exact]):
         if size < 2:
             ((a, c),) = one.coefficients.items() or (((), 0),)
             unit = a == () and c == 1
-            return more if unit else Poly({_times(a, b): c * d for b, d in items})
+            return more if unit else Poly({_times(a, b) if a else b: c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
         ((few, scale), (many, by)), _, opened = _packed(one, more)
         out = dict[int, int]()
@@ -379,7 +379,7 @@ class Ratio(Built):
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power
-        return _reduced(top, factors)
+        return _reduced(top, factors) if factors else Ratio(top)
 
     __rmul__ = __mul__
 
@@ -456,7 +456,7 @@ def added(parts: Iterable[Ratio]) -> Ratio:
         _lifted(ZERO.plus(own), common | {f: common[f] - power for f, power in below})
         for below, own in tops.items()
     )
-    return _reduced(ZERO.plus(lifted), common)
+    return _reduced(ZERO.plus(lifted), common) if common else Ratio(ZERO.plus(tops[()]))
 
 
 @lru_cache(maxsize=4096)

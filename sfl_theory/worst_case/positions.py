@@ -19,7 +19,15 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import atom_of, block, mean, n, now, tested, w
-from sfl_theory.worst_case.assembly import ONE, Assembly, Name, Row
+from sfl_theory.worst_case.assembly import (
+    ONE,
+    ZERO,
+    Assembly,
+    Name,
+    Row,
+    Squares,
+    total,
+)
 from sfl_theory.worst_case.certificate import Square
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.sparse import factored
@@ -85,14 +93,32 @@ class Positions(Assembly):
                 self.each.append((self.tested(lemma, t, self.vector(row)), -ONE))
 
     def _deviations(self) -> None:
-        """Enter squares of the clients' deviations from means."""
-        for row, weight in factored(negative(self.own)):
-            u = self.vector(_fractions(row))
-            self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), weight))
-            means = [(self.mean(name), c) for name, c in row.items()]
-            for a, x in means:
-                for b, y in means:
-                    self.common.add(a, b, -weight * x * y)
+        """Enter squares of the clients' deviations from means.
+
+        They add up to a form of free points first: so only pairs of vectors that occur
+        in the form are averaged over the clients, not those of every square.
+        """
+        form = negative(self.own)
+        free = {name: k.Point(f"u{place}") for place, name in enumerate(form.rows)}
+        squares: Squares = [
+            (k.Vec({free[name]: ratio(c) for name, c in row.items()}), weight)
+            for row, weight in factored(form)
+        ]
+        if not squares:
+            return
+        apart = [
+            (point, self.vector({name: ONE, self.mean(name): -ONE}))
+            for name, point in free.items()
+        ]
+        self.each.append((rules.instantiate(total(squares), tuple(apart), ()), ONE))
+        beside: dict[Name, Row] = {name: {} for name in free}
+        for a, b, c in form.items():
+            one, other = self.mean(a), self.mean(b)
+            self.common.add(one, other, -c)
+            beside[a][other] = beside[a].get(other, ZERO) - c
+            beside[b][one] = beside[b].get(one, ZERO) - c
+        for u, row in beside.items():
+            self.linear(u, row, ONE)
 
     def _means(self, side: k.Side | None) -> None:
         """Replace mean gradients by the way of the means, measured from x* or x(0).

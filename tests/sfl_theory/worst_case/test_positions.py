@@ -20,7 +20,7 @@ from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Poi
 from sfl_theory.worst_case.proof import prove
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.setting import Setting
-from sfl_theory.worst_case.solve import LOST, WorstCase, nearby, worst_case
+from sfl_theory.worst_case.solve import LOST, WorstCase, fewest, worst_case
 from sfl_theory.worst_case.sparse import factored
 
 THIRD = Q(1, 3)
@@ -96,7 +96,7 @@ def test_other_runs_are_proved_in_gradients(other: Setting) -> None:
 
 def test_near_inequalities_lose_little_and_make_a_short_proof() -> None:
     known = worst_case(asked(5 * ONE, **BOUNDED), below=False)
-    near = nearby(known)
+    near = fewest(known)
     assert known.certificate is not None and near.certificate is not None
     assert near.certificate.bound <= known.certificate.bound * (1 + LOST)
     assert len(near.certificate.uses) < len(known.certificate.uses)
@@ -108,7 +108,7 @@ def test_near_inequalities_lose_little_and_make_a_short_proof() -> None:
 
 def test_where_near_inequalities_are_too_few_all_are_taken() -> None:
     known = worst_case(asked(6 * ONE, mu=Q(0)), below=False)
-    assert nearby(known) is known
+    assert fewest(known) is known
 
 
 # What has to be rejected ------------------------------------------------------------
