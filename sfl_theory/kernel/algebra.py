@@ -222,7 +222,7 @@ class Poly(Sum[Monomial, Exact]):
         if size < 2:
             ((a, c),) = one.coefficients.items() or (((), 0),)
             unit = a == () and c == 1
-            return more if unit else Poly({_times(a, b) if a else b: c * d for b, d in items})
+            return more if unit else Poly({_times(a, b): c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
         ((few, scale), (many, by)), _, opened = _packed(one, more)
         out = dict[int, int]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,6 +16,7 @@ from sfl_theory.worst_case.interior import Progress, Solution
 from sfl_theory.worst_case.program import Constraint, Node, Program
 
 Pair = tuple[int, int]
+Place = tuple[int | None, Point | None]
 
 ALL_AT_ONCE, ALL_OUTCOMES = 400, 1000
 """So many inequalities are taken at once, where chance is enumerated."""
@@ -164,12 +165,12 @@ def thinned(
         Solutions for fewer and fewer inequalities, the given one first.
     """
     kept = [found]
-    index = {(node.client, node.point): k for k, node in enumerate(program.nodes)}
+    index: dict[Place, int] = {
+        (node.client, node.point): k for k, node in enumerate(program.nodes)
+    }
     while len(kept) <= TURNS:
         one = kept[-1]
-        given = [
-            a for a in one.constraints if a.inequality.kind != "interpolation"
-        ]
+        given = [a for a in one.constraints if a.inequality.kind != "interpolation"]
         pairs = [
             (a, by, _ends(a, index))
             for a, by in zip(one.constraints, one.solution.multipliers, strict=True)
@@ -197,10 +198,11 @@ def thinned(
     return kept
 
 
-def _ends(one: Constraint, index: dict[object, int]) -> tuple[int, int]:
+def _ends(one: Constraint, index: Mapping[Place, int]) -> tuple[int, int]:
     """Return the nodes between which an interpolation inequality is."""
-    says = one.inequality
-    return index[says.client, says.at], index[says.client, says.other]
+    who, ends = one.inequality.client, (one.inequality.at, one.inequality.other)
+    p, q = (index[who, at] for at in ends)
+    return p, q
 
 
 def _shifted(program: Program, says: Inequality) -> bool:

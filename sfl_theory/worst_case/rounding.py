@@ -1,12 +1,11 @@
 r"""From a float solution to a certificate: rounding, balancing, squares.
 
 Multipliers become dyadic rationals. What rounding leaves of the values' balance is sent
-back to x* (to x(0) without convexity) along a tree of the largest multipliers; where one
+to x* (to x(0) without convexity) along a tree of the largest multipliers; where one
 would become negative, a nonnegative amount is added to one of the two interpolation
-inequalities with x*. The
-leftover matrix is $LL^\top+R$ with a rounded Cholesky factor L and a remainder R, which
-is diagonally dominant, hence a sum of squares $|R_{ij}|\,\|v_i\pm v_j\|^2$ and a
-diagonal.
+inequalities with x*. The matrix left over is $LL^\top+R$ with a rounded Cholesky factor
+L and a remainder R, which is diagonally dominant, hence a sum of squares
+$|R_{ij}|\,\|v_i\pm v_j\|^2$ and a diagonal.
 """
 
 from __future__ import annotations
@@ -157,9 +156,7 @@ def _tree(
     """
     index = {(node.client, node.point): k for k, node in enumerate(program.nodes)}
     edges: dict[int, list[tuple[Fraction, int, int, int]]] = {}
-    for place, (one, by) in enumerate(
-        zip(mine.constraints, mine.amounts, strict=True)
-    ):
+    for place, (one, by) in enumerate(zip(mine.constraints, mine.amounts, strict=True)):
         says = one.inequality
         if says.kind == "interpolation" and says.at and says.other:
             p, q = (index[says.client, at] for at in (says.at, says.other))
