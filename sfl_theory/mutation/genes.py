@@ -11,6 +11,7 @@ from sfl_theory.mutation.crowd import Array, NotEvaluatedError
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.reading import Read
+from sfl_theory.mutation.ties import residuals as left_over
 
 CROWD, FEW = 128, 24
 """Models of a crowd at most and at least."""
@@ -235,7 +236,7 @@ def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> 
         if e is None:
             return None
         some = (one for one in frame.pushed if v in one.free)
-        return [r for one in some for _, r in building.residuals(e, one, None)]
+        return [r for one in some for _, r in left_over(e, one, None)]
 
     def met(factor: Array) -> Array:
         e = evaluated(factor)

@@ -62,6 +62,7 @@ class Many:
         self.mean = self.crowd.mean()
         self._memo: dict[Any, Any] = {}
         self._rounds: dict[Any, Any] = {}
+        self.needs: dict[Any, Array] = {}
         self.visited: dict[Any, list[Array]] = {}
         self._bits: dict[tuple[int, int, int], int] = {}
         self._signs: Array = np.zeros((1, 0), dtype=int)

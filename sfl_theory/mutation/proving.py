@@ -24,40 +24,41 @@ Theorem = r.Theorem
 Rest = dict[k.LinAtom, Ratio]
 SUMS = 12
 """Sums of a number about which something is known beside the conditions."""
+SHORT = 40
+"""Terms of a number of which the kernel is asked even if nothing shows it."""
 LONG = 400
 """Terms of a number from which on it is rounded as the derivation says."""
 CARRIES = ("cut", "sum_over", "instantiate")
 """Rules whose first argument is a theorem, that may as well be a sharper one."""
 
 
-class Wanted:
-    """A neighbour, and what its conditions say about numbers."""
+class Known:
+    """What some conditions say about numbers; what was shown is kept."""
 
-    def __init__(self, one: Neighbour) -> None:
-        self.neighbour = one
-        self.hypotheses = one.hypotheses
-        self.target = one.right - one.left
-        numbers = (x for x in one.hypotheses if isinstance(x, h.Holds))
+    def __init__(self, hypotheses: frozenset[h.Hypothesis]) -> None:
+        self.hypotheses = hypotheses
+        numbers = (x for x in hypotheses if isinstance(x, h.Holds))
         self.signs = [r.assume(x.form) for x in numbers if not x.form.expects]
         self._kept: dict[Ratio, Theorem | None] = {}
 
     @cached_property
-    def known(self) -> list[Theorem]:
+    def with_products(self) -> list[Theorem]:
         """Conditions and their products."""
         return positivity.with_products(self.signs)
 
     def shown(self, c: Ratio) -> Theorem | None:
-        """Return that a number is >= 0 under the neighbour's conditions, or None."""
+        """Return that a number is >= 0 under the conditions, or None."""
         if c not in self._kept:
             self._kept[c] = self._shown(c)
         return self._kept[c]
 
     def _shown(self, c: Ratio) -> Theorem | None:
-        """Return that c >= 0; where it is not, the kernel is asked, and refuses."""
-        sums = list(self._on_sums(c))
-        if positivity.negative(c, [*self.signs, *sums]):
-            return self._by_one(c)
-        return positivity.shown(c, [*self.known, *sums]) or self._by_one(c)
+        """Return that c >= 0; of short numbers the kernel is asked in any case."""
+        sums, found = list(self._on_sums(c)), None
+        if not positivity.negative(c, [*self.signs, *sums]):
+            found = positivity.shown(c, [*self.with_products, *sums])
+        short = len(c.numerator.coefficients) <= SHORT
+        return self._by_one(c) if found is None and short else found
 
     def _by_one(self, c: Ratio) -> Theorem | None:
         """Return what the kernel says of c by one condition alone, or None."""
@@ -76,6 +77,20 @@ class Wanted:
             for one in every:
                 if one.binder == total.binder:
                     yield from _summed(one, total)
+
+
+known_by = lru_cache(maxsize=64)(Known)
+"""What conditions say, for most neighbours of a statement have the same ones."""
+
+
+class Wanted:
+    """A neighbour, and what its conditions say about numbers."""
+
+    def __init__(self, one: Neighbour) -> None:
+        self.neighbour = one
+        self.hypotheses = one.hypotheses
+        self.target = one.right - one.left
+        self.shown = known_by(one.hypotheses).shown
 
 
 def opened(closed: k.Closed, hint: str) -> tuple[Any, Any]:
