@@ -24,7 +24,7 @@ Theorem = r.Theorem
 Rest = dict[k.LinAtom, Ratio]
 SUMS = 12
 """Sums of a number about which something is known beside the conditions."""
-SHORT = 40
+SHORT = 12
 """Terms of a number of which the kernel is asked even if nothing shows it."""
 LONG = 400
 """Terms of a number from which on it is rounded as the derivation says."""
@@ -195,6 +195,8 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
         signs.extend([sign] if sign is not None else [])
         return sign is not None
 
+    if not not_negative(number):
+        return None
     for value in [x for x in rest if isinstance(x, k.Value) and not _best(x)]:
         c = rest.pop(value)
         best = k.Value(value.function, k.vec(k.Star(value.function)))
@@ -213,8 +215,6 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
             squares.append((k.vec(atom.left), c))
         else:
             uses.append((_square(atom), c))
-    if not not_negative(number):
-        return None
     return r.combine(tuple(uses), tuple(squares), wanted.target, tuple(signs))
 
 
