@@ -79,18 +79,20 @@ class Known:
                     yield from _summed(one, total)
 
 
-known_by = lru_cache(maxsize=64)(Known)
-"""What conditions say, for most neighbours of a statement have the same ones."""
+Conditions = dict[frozenset[h.Hypothesis], Known]
+"""What conditions say: most neighbours of a statement have the same ones."""
 
 
 class Wanted:
     """A neighbour, and what its conditions say about numbers."""
 
-    def __init__(self, one: Neighbour) -> None:
+    def __init__(self, one: Neighbour, seen: Conditions) -> None:
         self.neighbour = one
         self.hypotheses = one.hypotheses
         self.target = one.right - one.left
-        self.shown = known_by(one.hypotheses).shown
+        if one.hypotheses not in seen:
+            seen[one.hypotheses] = Known(one.hypotheses)
+        self.shown = seen[one.hypotheses].shown
 
 
 def opened(closed: k.Closed, hint: str) -> tuple[Any, Any]:
@@ -138,9 +140,17 @@ def _summed(every: h.Every, total: k.Total) -> tuple[Theorem, ...]:
     return tuple(out)
 
 
-def derived(one: Neighbour, known: Iterable[Theorem]) -> Theorem | None:
-    """Return a theorem that is the neighbour, made from one of those known, or None."""
-    wanted = Wanted(one)
+def derived(
+    one: Neighbour, known: Iterable[Theorem], seen: Conditions | None = None
+) -> Theorem | None:
+    """Return a theorem that is the neighbour, made from one of those known, or None.
+
+    Args:
+        one: the neighbour.
+        known: what is proved.
+        seen: what conditions say, kept from neighbour to neighbour.
+    """
+    wanted = Wanted(one, {} if seen is None else seen)
     for theorem in known:
         found = _made(wanted, theorem)
         if found is not None:
