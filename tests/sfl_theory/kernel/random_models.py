@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction as Q
+from functools import cache
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
@@ -274,6 +275,10 @@ class GivenDraws(Evaluation):
     """Also of what occurs in proofs only: draws, and means given the past."""
 
     outcome: int | None = None
+
+    def prepare(self, steps: int, partial: bool) -> None:
+        super().prepare(steps, partial)
+        self.drawn = cache(super().drawn)
 
     def vector(self, u: k.Vec | k.Lin) -> models.Random:
         zero = (Q(0),) * (1 if isinstance(u, k.Lin) else len(self.model.start))
