@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from figures import wording
@@ -88,6 +89,11 @@ class Departure:
     only: Options = field(default_factory=dict)
 
 
+@cache
+def _resolved(wanted: tuple[tuple[str, Any], ...], preset: Preset) -> Config:
+    return resolve("paper", scaled(dict(wanted), preset))
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure or a table.
@@ -132,7 +138,7 @@ class Figure:
         wanted = {**self.options, **panel.options, **curve.options, "seed": seed}
         if panel.quantity in MEASURED:
             wanted["measure"] = "paper"
-        return resolve("paper", scaled(wanted, preset))
+        return _resolved(tuple(wanted.items()), preset)
 
     def heading(self, preset: Preset) -> str:
         """Return what it shows, in a size.

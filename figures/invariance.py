@@ -9,6 +9,7 @@ are verified, not tested, and no correction for multiple tests counts them.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from figures.effects import Effect, Largest, Level
 from figures.figure import MEASURED
@@ -18,6 +19,7 @@ from sfl_train.deep.config import Config
 TINY = 1e-9
 
 
+@cache
 def training(config: Config) -> Config:
     """Return the plainest run that makes the same models.
 

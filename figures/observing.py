@@ -27,7 +27,6 @@ class Observer:
         """
         self.preset, self.root = preset, root
         self._read: dict[Place, Series] = {}
-        self._configs: dict[tuple[Place, int], Config] = {}
 
     def series(self, place: Place) -> Series:
         """Return a curve as its run folders hold it.
@@ -83,8 +82,5 @@ class Observer:
 
     def config(self, place: Place, seed: int) -> Config:
         """Return the run behind a curve."""
-        if (place, seed) not in self._configs:
-            figure, panel, curve = place.declared
-            found = figure.config(panel, curve, self.preset, seed)
-            self._configs[place, seed] = found
-        return self._configs[place, seed]
+        figure, panel, curve = place.declared
+        return figure.config(panel, curve, self.preset, seed)

@@ -136,7 +136,7 @@ class Says:
         relation = "=" if self.equal else r"\le"
         return f"{self.left.tex} {relation} {self.right.tex}"
 
-    @property
+    @cached_property
     def definitions(self) -> list[str]:
         r"""LaTeX of what symbols stand for, like ``\kappa = \frac{L}{\mu}``."""
         given = (one for assumed in self.stated for one in assumed.of)
@@ -144,7 +144,7 @@ class Says:
         rates = (RATES.get(one) for one in sorted(paces, key=str))
         return definitions(self.left, self.right, *given, *rates)
 
-    @property
+    @cached_property
     def runs(self) -> set[Run]:
         """The runs of algorithms that are spoken of."""
         return runs_of(self.left.value, self.right.value, *self.hypotheses)

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfl_theory import affine
 from sfl_theory.bound import Metric
 from sfl_theory.constants import Constants
 
@@ -94,15 +95,9 @@ class Pulled:
         else:
             sizes, flat = np.linalg.eigh(self.curvatures.mean(axis=0))
             x = flat[:, 0] * self.start / sizes[0]
-        # numpy's calls on two numbers take twenty times as long
-        one, two = x.tolist()
-        ones, twos = [one], [two]
-        columns = [*linear.reshape(-1, 4).T.tolist(), *constant.T.tolist()]
-        for a, b, c, d, e, f in zip(*columns, strict=True):
-            one, two = a * one + b * two + e, c * one + d * two + f
-            ones.append(one)
-            twos.append(two)
-        return np.stack([ones, twos], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = affine.course(np.moveaxis(linear, 0, -1), constant.T, x)
+        return np.asarray(found.T)
 
     @cached_property
     def _steps(self) -> tuple[Array, Array]:

@@ -77,11 +77,7 @@ class Built:
 
     @cached_property
     def free(self) -> frozenset[object]:
-        """The free variables; every rule asks for them.
-
-        So what a rule reads is what its class says, however it was made: `parts`
-        refuses numbers and combinations that no operation returns.
-        """
+        """The free variables; every rule asks, and `parts` refuses forged numbers."""
         return frozenset().union(*(p.free for p in self.parts if isinstance(p, Built)))
 
     @cached_property
@@ -320,9 +316,7 @@ class Poly(Sum[Monomial, Exact]):
     def __str__(self) -> str:
         shown = []
         for value, powers in self.products:
-            names = sorted(
-                f"{s}" if power == 1 else f"{s}^{power}" for s, power in powers.items()
-            )
+            names = sorted(_power(f"{s}", power) for s, power in powers.items())
             head = [] if abs(value) == 1 and names else [str(abs(value))]
             shown.append((value < 0, "*".join(head + names)))
         return signed(shown)
@@ -397,12 +391,11 @@ class Ratio(Built):
     @cached_property
     def parts(self) -> tuple[object, ...]:
         """The numerator and the factors of the denominator."""
-        fits = all(
-            f.positive() and type(p) is int and p > 0 for f, p in self.denominator
-        )
-        fits &= len(dict(self.denominator)) == len(self.denominator)
+        below = self.denominator
+        fits = all(f.positive() and type(p) is int and p > 0 for f, p in below)
+        fits &= len(dict(below)) == len(below)
         require(fits, "a denominator that may vanish, to no power, or written twice")
-        return (self.numerator, *(factor for factor, _ in self.denominator))
+        return (self.numerator, *dict(below))
 
     def poly(self) -> Poly:
         """Return the polynomial that this ratio is."""
@@ -420,12 +413,13 @@ class Ratio(Built):
     def __str__(self) -> str:
         if not self.denominator:
             return str(self.numerator)
-        below = sorted(
-            _bracketed(f) + (f"^{power}" if power > 1 else "")
-            for f, power in self.denominator
-        )
+        below = sorted(_power(_bracketed(f), power) for f, power in self.denominator)
         under = below[0] if len(below) == 1 else f"({'*'.join(below)})"
         return f"{_bracketed(self.numerator)}/{under}"
+
+
+def _power(text: str, power: int) -> str:
+    return text if power == 1 else f"{text}^{power}"
 
 
 def _bracketed(poly: Poly) -> str:
@@ -464,8 +458,7 @@ def _inverse(of: Ratio) -> Ratio:
     """Return 1 / of; refused unless the sorts alone show one sign.
 
     The numerator is split into a number, a monomial in symbols that cannot vanish and
-    the rest, with coprime integers: so powers of one symbol cancel later, and nothing
-    depends on the order of symbols.
+    the rest, with coprime integers: so powers of one symbol cancel later.
     """
     sign = -1 if (-of.numerator).nonnegative() else 1
     divisor = of.numerator.scaled(sign)
@@ -476,10 +469,8 @@ def _inverse(of: Ratio) -> Ratio:
         if symbol.sort.positive
     }
     rest = divisor.divided(Poly.product(1, content)) or divisor
-    values = rest.coefficients.values()
-    size = Fraction(
-        gcd(*(c.numerator for c in values)), lcm(*(c.denominator for c in values))
-    )
+    values = [c.as_integer_ratio() for c in rest.coefficients.values()]
+    size = Fraction(gcd(*(n for n, _ in values)), lcm(*(d for _, d in values)))
     rest = rest.scaled(1 / size)
     require(rest.positive(), "division by %s, which may vanish", rest)
     factors = {Poly.product(1, {symbol: 1}): power for symbol, power in content.items()}

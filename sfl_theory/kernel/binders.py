@@ -25,7 +25,7 @@ CHANCE, CONDITIONAL = "a draw occurs", "a conditional expectation occurs"
 """Marks: what `free` has besides variables."""
 _TERMS: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
 _ages = count()
-_hints = cache(typing.get_type_hints)
+hints = cache(typing.get_type_hints)
 Index = Poly
 """The type of a field that is a natural number by its sorts."""
 
@@ -44,10 +44,7 @@ class Interned(type):
 
 @dataclass_transform(eq_default=False, frozen_default=True)
 class Term(Built, metaclass=Interned):
-    """A frozen, interned record of the fields that its class declares.
-
-    For a field of type `Index` any number may be given that is one.
-    """
+    """A frozen, interned record of its fields; an `Index` is made of any number."""
 
     fields: ClassVar[tuple[str, ...]]
     indices: ClassVar[tuple[int, ...]]
@@ -72,7 +69,7 @@ class Term(Built, metaclass=Interned):
         own["parts"] = tuple(own[name] for name in self.fields)
         for i in self.indices:
             natural(cast(Poly, self.parts[i]))
-        kinds = _hints(type(self))
+        kinds = hints(type(self))
         for name, part in zip(self.fields, self.parts, strict=True):
             fits = kinds[name] is str or isinstance(part, kinds[name])
             require(fits, "%r is no %s", part, kinds[name])
@@ -226,9 +223,9 @@ class Closed(Term):
             return f"natural {self.variable}"
         return f"{self.variable}{self.binder if self.binder is not CLIENTS else ''}"
 
-    @abstractmethod
     def inside(self) -> Any:
         """Return what stands after the binder, with the bound variable."""
+        return vars(self)["body"]
 
     @abstractmethod
     def again(self, binder: Any, v: Bindable, inside: Any) -> Any:
@@ -294,11 +291,9 @@ class Total(WeightedSum, Symbol, body=UNIT):
     def _check(self) -> None:
         """N >= 1; positive terms over clients have a positive sum; else >= 0."""
         super()._check()
-        sort, over_clients = Sort.NONNEGATIVE, self.binder is CLIENTS
-        if over_clients and self.weight == algebra.ONE:
-            sort = Sort.COUNT
-        elif over_clients and all(s.sort.positive for s in self.weight.parts):
-            sort = Sort.POSITIVE
+        parts, sort = self.weight.parts, Sort.NONNEGATIVE
+        if self.binder is CLIENTS and all(s.sort.positive for s in parts):
+            sort = Sort.POSITIVE if parts else Sort.COUNT
         vars(self)["sort"] = sort
 
     def again(self, binder: Any, v: Bindable, inside: Any) -> Any:
@@ -410,8 +405,8 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
     """Return ``sum_v form(v)``, in normal form.
 
     What a coefficient has that does not depend on v goes before the sum; an atom
-    without v is multiplied by the total of its weight, which `total` computes. No
-    denominator may depend on v. A range of no or one step is no sum.
+    without v is multiplied by the total of its weight. No denominator may depend on v.
+    A range of no or one step is no sum.
     """
     bindable(binder, v)
     if isinstance(binder, Steps) and binder.upper in (algebra.ZERO, algebra.ONE):
@@ -435,8 +430,7 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
 def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
     """Return ``sum_v product``: 1 for weights, a `Total`, or Faulhaber for 0 <= i < u.
 
-    ``sum 1 = u``, ``sum i = u(u-1)/2``, ``sum i^2 = u(u-1)(2u-1)/6``,
-    ``sum i^3 = u^2(u-1)^2/4``.
+    ``sum i = u(u-1)/2``, ``sum i^2 = u(u-1)(2u-1)/6``, ``sum i^3 = u^2(u-1)^2/4``.
     """
     ((_, powers),) = product.products
     if isinstance(binder, Clients):
@@ -458,19 +452,17 @@ def renamed(term: Any, old: Variable, new: Variable) -> Any:
     """Return the term with a variable renamed to one that does not occur."""
     if not isinstance(term, Built) or old not in term.free:
         return term
+
+    def to(part: Any) -> Any:
+        return renamed(part, old, new)
+
     if isinstance(term, Poly):
-        return term.renamed({s: renamed(s, old, new) for s in term.parts})
+        return term.renamed({s: to(s) for s in term.parts})
     if isinstance(term, Ratio):
-        below = [(renamed(f, old, new), power) for f, power in term.denominator]
-        return Ratio(renamed(term.numerator, old, new), below)
+        return Ratio(to(term.numerator), [(to(f), p) for f, p in term.denominator])
     if isinstance(term, Combination):
-        items = term.coefficients.items()
-        return type(term)({
-            renamed(a, old, new): renamed(c, old, new) for a, c in items
-        })
-    if term is old:
-        return new
-    return type(term)(*(renamed(part, old, new) for part in term.parts))
+        return type(term)({to(a): to(c) for a, c in term.coefficients.items()})
+    return new if term is old else type(term)(*map(to, term.parts))
 
 
 def at(term: Any, by: Substitution) -> Any:

@@ -10,19 +10,10 @@ from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
 
-SOURCES = (
-    "algebra",
-    "binders",
-    "terms",
-    "hypotheses",
-    "models",
-    "conditions",
-    "moments",
-    "theorems",
-    "rules",
-    "reader",
-    "replay",
-)
+SAID = ("algebra", "binders", "terms", "hypotheses")
+REFUTED = ("models", "conditions", "moments")
+PROVED = ("theorems", "rules", "reader", "replay")
+SOURCES = SAID + REFUTED + PROVED
 
 
 def _loaded() -> dict[str, object]:

@@ -3,6 +3,8 @@
 Each hypothesis is decided by a condition that implies it.
 """
 
+# ruff: noqa: F403, F405 - models and when they meet a hypothesis are one thing
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -14,29 +16,18 @@ from typing import Any, cast
 from . import hypotheses as h
 from . import terms as k
 from .algebra import ratio, require
-from .models import (
-    ONE,
-    ZERO,
-    Bend,
-    Evaluation,
-    Model,
-    NoiseLaw,
-    Shape,
-    Vector,
-    dot,
-    known,
-    plus,
-)
+from .models import *
 
 MAX_CORNERS = 4_096
 
 
 def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
     """Return True only if the hypothesis is true in the model."""
-    if isinstance(assumed, h.Every):
-        if assumed.binder is k.NATURALS:
-            return _always(e, assumed.body)
-        return all([holds(e, assumed.body) for _ in e.range(assumed)])
+    match assumed:
+        case h.Every(k.Naturals(), _, h.Holds(form)):  # by the sorts alone
+            return k.number_of(k.lin_at(form, e.model.values())).nonnegative()
+        case h.Every(_, _, body):
+            return all([holds(e, body) for _ in e.range(assumed)])
     return CONDITIONS[type(assumed)](e, assumed)
 
 
@@ -60,10 +51,7 @@ def _lowest(e: Evaluation, one: h.Minimiser) -> bool:
 
 
 def _below(F: Shape, scale: int, bound: Fraction, bent: bool) -> bool:
-    """Return whether ``scale H <= bound`` where all bends are active, or none.
-
-    The Hessian H is largest where all are, and least where none is.
-    """
+    """Return whether ``scale H <= bound``; H is largest where all bends are active."""
     rows = []
     for p, row in enumerate(F.hessian):
         new = [-scale * z for z in row]
@@ -98,7 +86,7 @@ def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
         if not any(map(any, F.hessian)):
             arms = [tuple(b.weight * b.width * z for z in b.slope) for b in F.bends]
             largest = _largest(seen(F.linear), list(map(seen, arms)))
-        elif box and not F.bends and _invariant(e, one.run):
+        elif box and _invariant(e, one.run):
             gradients = map(F.gradient, product(*box))
             largest = max(dot(g, g) for g in map(seen, gradients))
         else:
@@ -109,15 +97,34 @@ def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
     return True
 
 
+def _alike(e: Evaluation, one: h.Heterogeneity) -> bool:
+    """Return whether ``||grad F_n - grad f||^2 <= bound``; not if the Hessians differ.
+
+    The difference is constant plus slopes times numbers in [-width, width]; a convex
+    function of these numbers is largest in a corner.
+    """
+    f, bound = e._f, e.number(one.bound)
+    for F in e.model.functions:
+        if F.hessian != f.hessian:
+            return False
+        sizes: dict[Bend, Fraction] = {}
+        for sign, shape in ((ONE, F), (-ONE, f)):
+            for bend in shape.bends:
+                key = replace(bend, weight=ONE)
+                sizes[key] = sizes.get(key, ZERO) + sign * bend.weight
+        arms = [tuple(c * b.width * z for z in b.slope) for b, c in sizes.items() if c]
+        if _largest(plus(F.linear, f.linear, -ONE), arms) > bound:
+            return False
+    return True
+
+
 CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
     h.Holds: lambda e, one: e.form(one.form) >= 0,
     h.Smooth: _smooth,
     h.Majorised: lambda e, one: _curved(e, one.function, None, e.number(one.constant)),
     h.Convex: lambda e, one: _curved(e, one.function, e.number(one.modulus), None),
     h.Minimiser: _lowest,
-    h.Heterogeneity: lambda e, one: (
-        (largest := spread(e)) is not None and largest <= e.number(one.bound)
-    ),
+    h.Heterogeneity: _alike,
     h.Variance: lambda e, one: (
         e.model.noise[e.client(one.client)].second_moment() <= e.number(one.bound)
     ),
@@ -130,42 +137,12 @@ CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
 }
 
 
-def _always(e: Evaluation, body: h.Hypothesis) -> bool:
-    """Return whether a restriction holds for all naturals, by the sorts alone."""
-    if not isinstance(body, h.Holds) or body.form.expects:
-        return False
-    return k.number_of(k.lin_at(body.form, e.model.values())).nonnegative()
-
-
-def spread(e: Evaluation) -> Fraction | None:
-    """Return a bound on ||grad F_n - grad f||^2, or None if the Hessians differ.
-
-    The difference is constant plus slopes times numbers in [-width, width]; a convex
-    function of these numbers is largest in a corner.
-    """
-    f, largest = e._f, ZERO
-    for F in e.model.functions:
-        if F.hessian != f.hessian:
-            return None
-        sizes: dict[Bend, Fraction] = {}
-        for sign, shape in ((ONE, F), (-ONE, f)):
-            for bend in shape.bends:
-                key = replace(bend, weight=ONE)
-                sizes[key] = sizes.get(key, ZERO) + sign * bend.weight
-        arms = [tuple(c * b.width * z for z in b.slope) for b, c in sizes.items() if c]
-        largest = max(largest, _largest(plus(F.linear, f.linear, -ONE), arms))
-    return largest
-
-
 def _largest(base: Vector, arms: list[Vector]) -> Fraction:
     require(2 ** len(arms) <= MAX_CORNERS, "too many corners")
-    out = ZERO
-    for signs in product((-ONE, ONE), repeat=len(arms)):
-        corner = base
-        for sign, arm in zip(signs, arms, strict=True):
-            corner = plus(corner, arm, sign)
-        out = max(out, dot(corner, corner))
-    return out
+    corners = [base]
+    for arm in arms:
+        corners = [plus(u, arm, sign) for u in corners for sign in (-ONE, ONE)]
+    return max(dot(u, u) for u in corners)
 
 
 def _invariant(e: Evaluation, run: k.Split) -> bool:
@@ -183,11 +160,8 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
     box, clients = e.model.box, range(len(e.model.weights))
     drawn = run.drawn and min(e.model.participation) < 1
     models = run.participants is k.Participants.MODELS
-    if (
-        2 ** len(box) > MAX_CORNERS
-        or (drawn and models)
-        or any(F.bends for F in e.model.functions)
-    ):
+    bent = any(F.bends for F in e.model.functions)
+    if bent or 2 ** len(box) > MAX_CORNERS or (drawn and models):
         return False
     reached = [e.model.start]
     for side in k.Side:
@@ -241,10 +215,7 @@ def meeting(
 
 
 def prepared(model: Model, inside: set[k.Term]) -> Evaluation:
-    """Return the model ready to evaluate a statement with these terms, and no others.
-
-    It says only what the statement mentions, and orders the visits of its run.
-    """
+    """Return the model ready to evaluate these terms; it says nothing of others."""
     asked = {one.function for one in inside if isinstance(one, k.Star | h.Minimiser)}
     tables = (model.numbers, model.families, model.rates, model.named, model.points)
     for name in (name for table in tables for name in table):

@@ -12,12 +12,7 @@ from .algebra import Ratio, require
 
 
 class Hypothesis(k.Term):
-    """A condition on the model in which a theorem is read.
-
-    All but the `averaged` ones hold given the draws too: if a model meets them, so does
-    its law given the values of all draws of all runs, again a model. Averaged are those
-    on means over the draws, or on their law.
-    """
+    """A condition on a model; `averaged` ones are on means over draws or their law."""
 
     averaged: ClassVar[bool] = False
 
@@ -142,10 +137,6 @@ class Every(k.Closed, Hypothesis):
     def _check(self) -> None:
         super()._check()
         vars(self)["averaged"] = self.body.averaged
-
-    def inside(self) -> Hypothesis:
-        """Return the body."""
-        return self.body
 
     def again(self, binder: Any, v: k.Bindable, inside: Any) -> Hypothesis:
         """Return `every`."""

@@ -17,7 +17,7 @@ from operator import add
 from typing import Any, NamedTuple, cast
 
 from . import terms as k
-from .algebra import Exact, K, Poly, Ratio, Rejected, Sort, V, ratio, require
+from .algebra import Exact, K, Poly, Ratio, Sort, V, ratio, require
 
 MAX_OUTCOMES, MAX_RANGE = 65_536, 100_000
 MAX_ROUNDS, MAX_STEPS = 20_000, 200_000
@@ -43,9 +43,8 @@ def each(function: Callable[..., V], *columns: Sequence[object]) -> list[V]:
     """Return a function's value in every outcome; for the same objects asked once."""
     rows = [*zip(*columns, strict=True)]
     keys = [tuple(map(id, row)) for row in rows]
-    found = {
-        key: function(*row) for key, row in dict(zip(keys, rows, strict=True)).items()
-    }
+    once = dict(zip(keys, rows, strict=True))
+    found = {key: function(*row) for key, row in once.items()}
     return [found[key] for key in keys]
 
 
@@ -101,7 +100,7 @@ Outcome = tuple[Fraction, Vector, Vector]
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """What a client's noise may be: probability, value, value after a first draw != 0.
+    """What a client's noise may be: probability, value, and value after another.
 
     The second value is taken if the client's draw before, in the same round, was not
     the first outcome: noise then depends on the past, with conditional mean 0.
@@ -176,10 +175,6 @@ class Model:
             zero = rounds.sort is Sort.NONNEGATIVE and body.nonnegative()
             require(zero or body.positive(), "%s is not of its sort", rounds)
             require(rate.free <= self.numbers.keys(), "%s is not known", rounds)
-        own = {m: [i for client, i in self.order if client == m] for m, _ in self.order}
-        fits = all(steps == list(range(len(steps))) for steps in own.values())
-        fits &= own.keys() <= set(range(n))
-        require(fits, "an order in which visits are foreign, repeated or exchanged")
 
     def values(self) -> dict[k.Variable, Any]:
         """Return what a substitution replaces: parameters and families over rounds."""
@@ -330,7 +325,7 @@ class Evaluation:
             return self._f
         return known(self.model.named, cast(k.NamedFunction, function))
 
-    def _atom(self, atom: k.Term) -> Random:
+    def _atom(self, atom: Any) -> Random:
         size = len(self._outcomes)
         if atom is k.UNIT:
             return [(ONE,)] * size
@@ -358,8 +353,7 @@ class Evaluation:
             return self.block(atom.side, self._atom(atom.vector))
         if isinstance(atom, k.Iterate):
             return self.iterate(atom.run, self.whole_number(atom.round))
-        if not isinstance(atom, k.OfStep):
-            raise Rejected(f"the model has no {atom}")
+        require(isinstance(atom, k.OfStep), "the model has no %s", atom)
         t, i = self.whole_number(atom.round), self.whole_number(atom.step)
         n = self.client(atom.client)
         path = self.played(atom.run, t).points[n]
@@ -424,11 +418,12 @@ class Evaluation:
         ]
 
     def ordered(self, run: k.Split) -> None:
-        """Check that the model orders the visits of this run of SFL-V2, no more."""
+        """Check that the model orders this run's visits, each client's as its steps."""
         steps, order = self.whole_number(run.server.steps), self.model.order
         fits = len(order) == len(self.model.weights) * steps
         visits = product(range(len(self.model.weights)), range(steps if fits else 0))
-        require(fits and set(order) == set(visits), "the order is not of the visits")
+        fits &= sorted(order, key=lambda visit: visit[0]) == [*visits]
+        require(fits, "the order is not of the visits")
 
 
 class Round(NamedTuple):
@@ -452,8 +447,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> Round:
         visits = list(e.model.order)
     own = {side for side in k.Side if side is k.Side.CLIENT or not shared_server}
     draws = [e.drawn(n, t) if run.drawn else [ONE] * len(x) for n in clients]
-    pairs = zip(e.model.weights, draws, strict=True)
-    shares = [each(a.__mul__, J) for a, J in pairs]
+    shares = [each(a.__mul__, J) for a, J in zip(e.model.weights, draws, strict=True)]
     moving = draws if run.kind is k.Kind.V2 else shares
     if run.participants is k.Participants.MEAN:
         whole = each(lambda *parts: sum(parts, ZERO) or ONE, *shares)

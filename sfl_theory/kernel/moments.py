@@ -85,7 +85,6 @@ class Enclosure(Evaluation):
     """
 
     def __init__(self, e: Evaluation, run: k.Split) -> None:
-        """Refuse a model whose coordinates are not independent recursions."""
         super().__init__(e.model, e.at)
         for F in self.model.functions:
             _separable(F)
@@ -111,24 +110,21 @@ class Enclosure(Evaluation):
         self._rounds.add(t)
         return [self._symbols]
 
-    def _atom(self, atom: k.Term) -> Random:
+    def _atom(self, atom: Any) -> Random:
         fits = isinstance(atom, _AFFINE)
         require(fits or atom is k.UNIT, "%s is not affine in an iterate", atom)
         return super()._atom(atom)
 
     def enclosed(self, lin: k.Lin) -> Interval:
         """Return an interval that holds the value of a form."""
-        parts = [
-            times(around(self.number(c)), self._enclosed(atom))
-            for atom, c in lin.coefficients.items()
-        ]
-        return plus((0, 0), *parts)
+        items = lin.coefficients.items()
+        terms = ((around(self.number(c)), self._enclosed(atom)) for atom, c in items)
+        return plus(*(times(c, value) for c, value in terms))
 
     def _enclosed(self, atom: k.LinAtom) -> Interval:
         if isinstance(atom, k.LinSum):
             inside = atom.inside()
-            each = [self.enclosed(inside) for _ in self.range(atom)]
-            return plus((0, 0), *each)
+            return plus(*(self.enclosed(inside) for _ in self.range(atom)))
         self._rounds.clear()
         ((value,),) = self._atom(atom)
         require(len(self._rounds) <= 1, "iterates of two rounds in one product")
@@ -189,13 +185,7 @@ def _separable(F: Shape) -> Shape:
 def evaluated(
     model: Model, hypotheses: frozenset[Hypothesis], left: k.Lin, right: k.Lin
 ) -> tuple[Fraction, Fraction]:
-    """Return both sides in a model that meets every hypothesis.
-
-    In a long run they are the ends of the two enclosures that face each other.
-
-    Raises:
-        Rejected: `models.meeting` refuses the model, or the enclosures overlap.
-    """
+    """Return both sides in a model that meets the hypotheses, as `Claim.sides`."""
     e = meeting(model, hypotheses, left, right)
     if not model.long:
         return e.form(left), e.form(right)

@@ -3,9 +3,8 @@
 A file is ``{"terms": [...], "steps": [...], "claims": [...]}``. A term is
 ``[constructor, argument, ...]`` and is referred to by its place in the table; a step is
 ``[rule, argument, ...]``. Each argument is read as the one type that the constructor or
-the rule declares, so arity, keys, names, exponents, references and repetitions are
-checked before a rule sees anything. Sums are written with a named variable and closed
-here, so a file cannot contain a bound index.
+the rule declares. Sums are written with a named variable and closed here, so a file
+cannot contain a bound index.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from types import NoneType
-from typing import Any, Literal, cast, get_type_hints
+from typing import Any, Literal, cast
 
 from . import algebra
 from . import hypotheses as h
@@ -32,8 +31,12 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 
 Exponent = Literal["exponent"]
-hints = cache(get_type_hints)
-Index = k.Client | k.Var
+_PLAIN_VALUES: dict[object, Callable[[Any], object]] = {
+    str: lambda value: type(value) is str and _NAME.fullmatch(value),
+    bool: lambda value: type(value) is bool,
+    int: lambda value: type(value) is int and 0 <= value <= MAX_ENTRIES,
+    Exponent: lambda value: type(value) is int and 1 <= value <= MAX_EXPONENT,
+}
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
@@ -109,21 +112,12 @@ class Table:
     def read(self, value: Json, kind: Any) -> Any:
         """Return a value as one type, or refuse it."""
         origin, args = taken_apart(kind)
-        if kind is str:
-            named = type(value) is str and _NAME.fullmatch(value)
-            require(named, "%r is no name", value)
+        if kind in _PLAIN_VALUES:
+            require(_PLAIN_VALUES[kind](value), "%r is no %s", value, kind)
             return value
         if kind is Fraction:
             require(type(value) is str, "%r is no fraction", value)
             return _fraction(cast(str, value))
-        if kind is bool:
-            require(type(value) is bool, "%r is neither true nor false", value)
-            return value
-        if kind is int or kind is Exponent:
-            low, high = (0, MAX_ENTRIES) if kind is int else (1, MAX_EXPONENT)
-            fits = type(value) is int and low <= value <= high
-            require(fits, "%r is not from %s to %s", value, low, high)
-            return value
         if origin is tuple:
             given = items(value)
             several = args[1:] == (Ellipsis,)
@@ -137,7 +131,7 @@ class Table:
         if kind is NoiseLaw:
             return NoiseLaw(self.read(value, tuple[Outcome, ...]))
         if kind in (Shape, Bend):
-            return kind(*self.arguments(items(value), hints(kind).values()))
+            return kind(*self.arguments(items(value), k.hints(kind).values()))
         if value is None:
             require(NoneType in args, "an argument is missing")
             return None
@@ -150,9 +144,9 @@ class Table:
 
     def _reference(self, value: Json, kind: object) -> object:
         known = self.theorems if kind is Theorem else self.terms
-        if type(value) is not int or not 0 <= value < len(known):
-            raise Rejected(f"{value!r} refers to nothing")
-        found = known[value]
+        fits = type(value) is int and 0 <= value < len(known)
+        require(fits, "%r refers to nothing", value)
+        found = known[cast(int, value)]
         require(conforms(found, kind), "%s is not of type %s", found, kind)
         return found
 
@@ -199,24 +193,25 @@ def _rate(argument: k.Var, body: Ratio) -> k.Rate:
     return k.Rate(k.number_at(body, {argument: k.symbol(k.ROUND)}))
 
 
-def _total(binder: k.Binder, v: Index, number: Ratio) -> Ratio:
+def _total(binder: k.Binder, v: k.Bindable, number: Ratio) -> Ratio:
     return k.number_of(k.summed(binder, v, k.constant(number)))
 
 
 def model_of(value: Json, table: Table) -> Model:
     """Return the model that a JSON object describes."""
-    kinds = hints(Model)
+    kinds = k.hints(Model)
     return Model(*table.arguments(record(value, tuple(kinds)), kinds.values()))
 
 
 Constructor = tuple[Callable[..., object], tuple[object, ...]]
 _READ_AS = {Poly: Ratio, k.ClientIndex: k.Client | k.Numbered, k.VecAtom: k.Vec}
-_POWERS = tuple[tuple[Symbol | Ratio, Exponent], ...]
+_ADDEND = tuple[Fraction, tuple[tuple[Symbol | Ratio, Exponent], ...]]
+_VECTORS = tuple[tuple[k.Point | k.Vec, Ratio], ...]
 
 
 def _constructor(kind: Any) -> Constructor:
     """Return what makes a term of its fields, vectors and forms as combinations."""
-    types = hints(kind)
+    types = k.hints(kind)
     made = issubclass(kind, k.VecAtom | k.LinAtom) and not issubclass(kind, k.Variable)
     kinds = tuple(_READ_AS.get(types[name], types[name]) for name in kind.fields)
     return partial(k.made, kind) if made else kind, kinds
@@ -240,19 +235,13 @@ TAGS = {
 } | {k.NamedFunction: "function", k.PerClient: "of_client", k.PerRound: "of_round"}
 CONSTRUCTORS: dict[str, Constructor] = {
     **{tag: _constructor(kind) for kind, tag in TAGS.items()},
-    "number": (
-        _number,
-        (tuple[tuple[Fraction, _POWERS], ...], tuple[tuple[Ratio, Exponent], ...]),
-    ),
-    "total": (_total, (k.Binder, Index, Ratio)),
+    "number": (_number, (tuple[_ADDEND, ...], tuple[tuple[Ratio, Exponent], ...])),
+    "total": (_total, (k.Binder, k.Bindable, Ratio)),
     "rate": (_rate, (k.Var, Ratio)),
-    "vector": (
-        partial(_combination, k.Vec({})),
-        (tuple[tuple[k.Point | k.Vec, Ratio], ...],),
-    ),
-    "vector_sum": (k.summed, (k.Binder, Index, k.Vec)),
+    "vector": (partial(_combination, k.Vec({})), (_VECTORS,)),
+    "vector_sum": (k.summed, (k.Binder, k.Bindable, k.Vec)),
     "form": (partial(_combination, k.Lin({})), (tuple[tuple[k.Lin, Ratio], ...],)),
     "constant": (k.constant, (Ratio,)),
-    "form_sum": (k.summed, (k.Binder, Index, k.Lin)),
-    "every": (h.every, (k.Quantifier, Index, h.Hypothesis)),
+    "form_sum": (k.summed, (k.Binder, k.Bindable, k.Lin)),
+    "every": (h.every, (k.Quantifier, k.Bindable, h.Hypothesis)),
 }

@@ -1,12 +1,11 @@
 """Replay: every claim of a file is compared with a theorem that the rules make.
 
-The statement of a claim stands in the file beside the derivation, not in it: its left
-and right side and its hypotheses. *Proved* means that the derivation ends in a theorem
-``hypotheses |- right - left >= 0`` (``= 0``) that assumes nothing but the claim's
-hypotheses; a model may show that these do not exclude each other. *Refuted* means that
-a model meets all hypotheses and has left > right (other sides than equal ones). A claim
-says which of the two it expects, by naming a theorem or only a model; a file in which
-one claim is not decided so is rejected.
+The statement of a claim stands in the file beside the derivation, not in it. *Proved*:
+the derivation ends in a theorem ``hypotheses |- right - left >= 0`` (``= 0``) that
+assumes nothing but the claim's hypotheses; a model may show that these do not exclude
+each other. *Refuted*: a model meets all hypotheses and has left > right (other sides
+than equal ones). A claim says which of the two it expects, by naming a theorem or only
+a model; a file in which one claim is not decided so is rejected.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
 
 from . import hypotheses as h
 from . import terms as k
@@ -28,7 +26,8 @@ from .moments import evaluated
 from .reader import MAX_CHARACTERS, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
 
-_Read = tuple[tuple[h.Hypothesis, ...], k.Lin, k.Lin]
+_KEYS = ("id", "hypotheses", "left", "right")
+_STATEMENT = (tuple[h.Hypothesis, ...], k.Lin, k.Lin)
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
     r"[in][0-9]+|[Faqx]_[nst]|N|F|E|f|a|q|x|p|xi|J|GD|round|step|grad|before|sum|clients",
@@ -52,8 +51,7 @@ class Claim:
     """A decided statement ``hypotheses |- left <= right``, or ``=`` where `equal`.
 
     `sides` are the values of both in the model that was named, if one was; where they
-    are `enclosed`, ends of intervals: the lower one of the side that is larger, the
-    upper one of the other.
+    are `enclosed`, the ends of two intervals that face each other.
     """
 
     id: str
@@ -76,17 +74,14 @@ class Claim:
             lines.append("  no model named: the hypotheses may exclude each other")
         else:
             low, high = self.sides
-            less = "=" if low == high else "<" if low < high else ">"
-            left, right, by = _exactly(low), _exactly(high), "by"
+            more, by, ends = low > high, "by", ("", "")
+            less = ">" if more else "=" if low == high else "<"
             if self.enclosed:
-                more = low > high
                 less, by = ">" if more else "<=", "by at least"
-                left = f"at {'least' if more else 'most'} {left}"
-                right = f"at {'most' if more else 'least'} {right}"
-            lines.append(
-                f"  in a model that meets them: {left} {less} {right}"
-                f" (apart {by} {_exactly(abs(high - low))})"
-            )
+                ends = ("at least ", "at most ") if more else ("at most ", "at least ")
+            values = f"{ends[0]}{_exactly(low)} {less} {ends[1]}{_exactly(high)}"
+            by += f" {_exactly(abs(high - low))}"
+            lines.append(f"  in a model that meets them: {values} (apart {by})")
         parts = (self.left, self.right, *self.hypotheses)
         runs, inside = k.runs_of(*parts), k.subterms(*parts)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
@@ -112,8 +107,7 @@ def replay(text: str) -> list[Claim]:
     """Return the claims of a file, all of them decided.
 
     Raises:
-        Rejected: the file is malformed, a rule refuses a step, a theorem is not the
-            claim, or a model does not refute it; whatever else is raised becomes this.
+        Rejected: something is refused; whatever else is raised becomes this.
     """
     try:
         terms, steps, claims = record(load(text), ("terms", "steps", "claims"))
@@ -136,22 +130,18 @@ def replay(text: str) -> list[Claim]:
 
 def _claim(entry: Json, table: Table) -> Claim:
     given_keys = set(entry) if isinstance(entry, dict) else set()
-    proved, modelled = "theorem" in given_keys, "model" in given_keys
-    equal = "equal" in given_keys
-    keys = ["id", "hypotheses", "left", "right"] + ["equal"] * equal
-    keys += ["theorem"] * proved + ["model"] * (modelled or not proved)
-    title, assumed, low, high, *decisions = record(entry, tuple(keys))
+    optional = [key for key in ("equal", "theorem", "model") if key in given_keys]
+    title, *statement = record(entry, (*_KEYS, *optional))
     named = type(title) is str and _TITLE.fullmatch(title)
     require(named, "%r is no name of a claim", title)
-    require(not equal or decisions.pop(0) is True, "equal is true or left out")
-    read = table.arguments(
-        [assumed, low, high], (tuple[h.Hypothesis, ...], k.Lin, k.Lin)
-    )
-    given, left, right = cast(_Read, tuple(read))
+    given, left, right = table.arguments(statement[:3], _STATEMENT)
     distinct(given)
-    theorem = cast(Theorem, table.read(decisions[0], Theorem)) if proved else None
-    model = model_of(decisions[-1], table) if modelled else None
-    return decide(str(title), frozenset(given), left, right, equal, theorem, model)
+    by = dict(zip(optional, statement[3:], strict=True))
+    require(by.get("equal", True) is True, "equal is true or left out")
+    theorem = table.read(by["theorem"], Theorem) if "theorem" in by else None
+    model = model_of(by["model"], table) if "model" in by else None
+    hypotheses, equal = frozenset(given), "equal" in by
+    return decide(str(title), hypotheses, left, right, equal, theorem, model)
 
 
 def decide(
@@ -163,11 +153,7 @@ def decide(
     theorem: Theorem | None,
     model: Model | None,
 ) -> Claim:
-    """Return the statement decided by a theorem, or without one by a model.
-
-    Refused if the theorem is not the claim or assumes more, the model does not meet
-    the hypotheses or says the contrary, or there is neither.
-    """
+    """Return the statement decided by a theorem, or without one by a model."""
     _one_meaning([left, right, *hypotheses])
     used = hypotheses
     if theorem is not None:
@@ -209,7 +195,7 @@ def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
     for one in inside:
         if isinstance(one, k.Star):
             least = h.Minimiser(one.function) in parts
-            local = isinstance(one.function, k.Local) and _each_has_a_minimiser(parts)
+            local = isinstance(one.function, k.Local) and _EACH_HAS_ONE in parts
             require(least or local, "%s is not assumed to be a minimiser", one)
         if isinstance(one, h.Heterogeneity | h.BoundedGradients | h.Variance):
             own = {one.client} if isinstance(one, h.Variance) else set[object]()
@@ -220,23 +206,9 @@ def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
     require(visited or not orders, "an order of visits, and nobody visits")
 
 
+_EACH_HAS_ONE = h.every(k.CLIENTS, _n := k.Client("n"), h.Minimiser(k.Local(_n)))
 _INDICES = k.Client | k.BoundClient | k.BoundNat | k.RoundFamily
 _OF_RUNS = k.Var | k.RoundFamily | k.ClientFamily | k.NamedFunction
-
-
-def _each_has_a_minimiser(parts: list[k.Lin | h.Hypothesis]) -> bool:
-    """Return whether a minimiser of F_n is assumed for every client n.
-
-    Inside another quantifier, whose range may be empty, nothing is assumed.
-    """
-    return any(
-        isinstance(one, h.Every)
-        and one.binder is k.CLIENTS
-        and isinstance(one.body, h.Minimiser)
-        and isinstance(one.body.function, k.Local)
-        and isinstance(one.body.function.client, k.BoundClient)
-        for one in parts
-    )
 
 
 def main(arguments: list[str]) -> int:
@@ -251,8 +223,7 @@ def main(arguments: list[str]) -> int:
             with open(ordinary, encoding="utf-8", opener=_at_once) as file:
                 claims = replay(file.read(MAX_CHARACTERS + 1))
             require(claims, "the file claims nothing")
-            lines = [*STANDING.splitlines()]
-            lines += [line for claim in claims for line in str(claim).splitlines()]
+            lines = "\n".join([STANDING, *map(str, claims)]).splitlines()
             count = sum(claim.proved for claim in claims)
             verdict = f"{count} proved, {len(claims) - count} refuted"
         except OSError:

@@ -18,7 +18,6 @@ from .algebra import Number, Poly, Ratio, ratio, require
 from .terms import Client, Lin, Side, Split, Vec
 from .theorems import *
 from .theorems import _NONE
-from .theorems import _given_the_draws as _given_the_draws
 
 
 @rule
@@ -66,21 +65,14 @@ def _above(F: k.Function, S: Ratio, p: Vec, q: Vec) -> Lin:
 
 @rule
 def stationary(function: k.Function, w: Vec) -> Theorem:
-    """Return <grad F(F*), w> = 0 if F* minimises F.
-
-    Proof: the gradient of a differentiable function vanishes where it is lowest.
-    """
+    """Return <grad F(F*), w> = 0 if F* minimises F. Proof: Fermat's theorem."""
     at_best = k.gradient(function, k.vec(k.Star(function)))
     return zero(k.inner(at_best, w), h.Minimiser(function))
 
 
 @rule
 def vanish(theorem: Theorem, u: Vec, w: Vec) -> Theorem:
-    """Return <u, w> = 0 from -||u||^2 >= 0.
-
-    Proof: then E||u||^2 = 0, so u is 0 almost surely. Given the draws, if the theorem
-    holds given them.
-    """
+    """Return <u, w> = 0 from -||u||^2 >= 0. Proof: u is 0 almost surely."""
     require(not theorem.form + k.norm2(u), "%s does not say that %s is 0", theorem, u)
     return theorem_of(theorem.hypotheses, k.inner(u, w), True)
 
@@ -107,10 +99,8 @@ def given(one: h.Hypothesis, about: tuple[Vec | Client | Ratio, ...]) -> Theorem
             apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
             form = k.constant(eps2) - k.norm2(apart)
         case h.Variance(run, n, bound), (Ratio() as t, Ratio() as i):
-            form, made = (
-                k.constant(bound) - k.norm2(k.noise(run, n, t, i)),
-                _made(run, i),
-            )
+            made = _made(run, i)
+            form = k.constant(bound) - k.norm2(k.noise(run, n, t, i))
         case h.BoundedGradients(run, G2), (Client() as n, Ratio() as t, Ratio() as i):
             g, made = stochastic(run, n, t, i), _made(run, i)
             g = k.part(one.side, g) if isinstance(one, h.BoundedBlock) else g
@@ -129,7 +119,7 @@ def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
 
 
 def _local_sum(
-    run: Split, n: Client, t: Ratio, upper: Ratio, side: Side, *visit: Any
+    run: Split, n: Client, t: Ratio, side: Side, upper: Ratio, *visit: Any
 ) -> Vec:
     """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside.
 
@@ -142,11 +132,7 @@ def _local_sum(
 
 
 def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
-    """Return a_n J_n(t), by which client n's gradients move x in round t.
-
-    J is 1 where everyone takes part, and a_n is left out by SFL-V2's server; P_n where
-    the server moves by the mean of those present.
-    """
+    """Return what multiplies client n's gradients in round t: a_n J_n, J_n or P_n."""
     if run.participants is k.Participants.MEAN and side is Side.SERVER:
         return k.share_of(run, n, t)
     weighted = run.kind is not k.Kind.V2 or side is Side.CLIENT
@@ -154,27 +140,16 @@ def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
     return own * k.draw(run, n, t) if run.drawn else own
 
 
-def direction(run: Split, t: Ratio, side: Side) -> Vec:
-    """Return the side's block of the sum of gradients by which round t moves x."""
-    steps = ratio(run.steps(side))
+def direction(run: Split, t: Ratio, side: Side, *until: Any) -> Vec:
+    """Return the block of what moves x in round t, or until a step and a visit."""
+    until = until or (ratio(run.steps(side)),)
     return over_clients(
-        lambda n: _local_sum(run, n, t, steps, side) * share(run, n, t, side)
+        lambda n: _local_sum(run, n, t, side, *until) * share(run, n, t, side)
     )
 
 
-def kept(run: Split, t: Ratio, side: Side) -> Ratio:
-    """Return the multiple of x(t) in x(t+1): sum a_n J_n where models are averaged."""
-    models = run.participants is k.Participants.MODELS
-    if not models or (run.kind.shared and side is Side.SERVER):
-        return ratio(1)
-    return number_of(over_clients(lambda n: k.constant(share(run, n, t, side))))
-
-
 def _made(run: Split, i: Ratio) -> Hypotheses:
-    """Return the hypothesis that step i is made by a side, i.e. i < its steps.
-
-    The longer side's, where the sorts tell which it is, else the client's.
-    """
+    """Return the hypothesis that a side makes step i: the longer one, or the client."""
     client, server = (ratio(run.steps(side)) for side in Side)
     most = server if (server - client).nonnegative() else client
     return required(most - 1 - i)
@@ -192,12 +167,14 @@ def descend(run: k.Descent, t: Ratio, w: Vec) -> Theorem:
 def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
     """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
-    Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
-    `kept` where the models of those who take part are averaged.
+    Rates that count steps stand in the sum; k = sum a_n J_n for averaged models, or 1.
     Proof: the definition of the run, in which every local point starts from x(t); in
     COUNTED runs x is the mean of the clients' points, and averaging keeps the mean.
     """
-    moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept(run, t, side)
+    own, kept = side is Side.CLIENT or not run.kind.shared, ratio(1)
+    if own and run.participants is k.Participants.MODELS:
+        kept = number_of(over_clients(lambda n: k.constant(share(run, n, t, side))))
+    moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept
     rate = run.pace(side).outside(t)
     return zero(k.inner(k.part(side, moved) + direction(run, t, side) * rate, w))
 
@@ -209,9 +186,9 @@ def local_update(
     """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0.
 
     moved = sum_{j<i} g_b(n,t,j) while the side steps, i <= steps_b, and where it rests,
-    i >= steps_b, sum_{j<steps_b} g_b(n,t,j); for a shared server instead the sum of all
-    clients' steps before it, weighted and drawn as the run says: of the visits (m, j)
-    before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
+    i >= steps_b, sum_{j<steps_b} g_b(n,t,j); for a shared server the sum of all
+    clients' steps before it, with their shares: of the visits (m, j) before (n, i) for
+    i < steps, for MINIBATCH of the steps j < i <= steps.
     Proof: the definition of the run: a side that has made its steps keeps its value.
     """
     require(run.kind is not k.Kind.COUNTED, "a round is an iteration")
@@ -219,14 +196,10 @@ def local_update(
     upper, spare = (steps, i - steps) if rests else (i, steps - i)
     require(not rests or not run.kind.shared, "both sides step together")
     if not run.kind.shared or side is Side.CLIENT:
-        moved = _local_sum(run, n, t, upper, side)
+        moved = _local_sum(run, n, t, side, upper)
     else:
         upper, visit = (steps, (n, i)) if run.kind.visits else (i, ())
-        moved = over_clients(
-            lambda m: (
-                _local_sum(run, m, t, upper, side, *visit) * share(run, m, t, side)
-            )
-        )
+        moved = direction(run, t, side, upper, *visit)
         spare = spare - 1 if run.kind.visits else spare
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
     by = moved * run.pace(side).outside(t)
@@ -256,8 +229,7 @@ def counted_update(
 def ordered(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio, c: Ratio) -> Theorem:
     """Return b - b^2 - c b b' = 0, b = Before(m,j;n,i) and b' = Before(n,i;m,j).
 
-    Proof: b is 0 or 1; b and b' are not both 1, for visits come one after another, and
-    none before itself.
+    Proof: b is 0 or 1; b and b' are not both 1, for visits come one after another.
     """
     b, other = k.before(m, j, n, i, t), k.before(n, i, m, j, t)
     return zero(k.constant(b - b * b - c * b * other))
@@ -386,9 +358,8 @@ def _determined(
 def _at_most(index: Poly, largest: k.Substitution) -> Ratio:
     """Return the index for the largest values of bound steps: it is nowhere larger.
 
-    An index is a polynomial in natural numbers v and counts 1 + v with coefficients
-    >= 0 in these v, so it grows with each of them. A bound step has to be such a v
-    itself: inside another symbol the index need not grow with it.
+    It is a polynomial in natural numbers v and counts 1 + v with coefficients >= 0, so
+    it grows with each. A bound step is such a v, and refused inside another symbol.
     """
     hidden: set[Any] = set(index.parts) - largest.keys()
     apart = all(s.free.isdisjoint(largest) for s in hidden)
@@ -423,8 +394,7 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
     """Return <E[u | t] - u, w> = 0 for w that the rounds before t determine.
 
     Proof: the definition of the conditional expectation given what these rounds drew.
-    It differs from the one given all draws, so the theorem is marked, for E[u | t]
-    occurs in it; w has no draw itself and nothing of round t but x(t) and E[. | t].
+    It differs from the one given all draws, so E[u | t] marks the theorem.
     """
     fixed = _determined(w, run, k.natural(t), lambda *_: False, {})
     require(k.CHANCE not in w.free and fixed, "round %s decides on %s", t, w)
@@ -438,13 +408,20 @@ def expect(
     """Return sum (J_n(t) J_m(t) ... - 1) e = 0 over different m, ... other than n.
 
     Proof: draws of different clients have mean 1, and are independent of each other and
-    of e: see `_undrawn`, and `_beside` for draws that are factors in e.
+    of e: of what is known in round t (`_determined`), of SFL-V1 also of its points and
+    noises, for its clients do not meet within a round; `_beside` of draws in e.
     """
     known = _beside(run, n, t, form, others) if k.CHANCE in form.free else _NONE
-    _undrawn(run, t, form)
+
+    def apart(one: k.OfStep, at: k.Substitution) -> bool:
+        same = (t - _at_most(one.round, at)).poly().natural()
+        return run.kind is k.Kind.V1 and same
+
+    fits = _determined(form, run, k.natural(t), apart, {})
+    require(fits, "%s depends on who takes part", form)
     every = (n, *others)
-    apart = len({*every}) == len(every) <= MAX_APART and run.free.isdisjoint(others)
-    require(apart, "%s are bound, different and few", others)
+    fits = len({*every}) == len(every) <= MAX_APART and run.free.isdisjoint(others)
+    require(fits, "%s are bound, different and few", others)
     form = form * (prod((k.draw(run, m, t) for m in every), start=ratio(1)) - 1)
     for at in range(len(others), 0, -1):
         equal = (k.lin_at(form, {others[at - 1]: m}) for m in every[:at])
@@ -471,20 +448,3 @@ def _beside(
             named.add(m)
         require(one.run is run, "%s is of another run", one)
     return _different(n, named)
-
-
-def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
-    """Refuse a form whose atoms may depend on the draws of round t.
-
-    They do not if they are made of numbers, minimisers, of x(s) and E[. | s] with
-    s <= t, and of local points and noises of rounds < t (of SFL-V1 also of round t, for
-    its clients do not meet within a round).
-    """
-    now = k.natural(t)
-
-    def apart(one: k.OfStep, at: k.Substitution) -> bool:
-        same = (t - _at_most(one.round, at)).poly().natural()
-        return run.kind is k.Kind.V1 and same
-
-    fits = _determined(form, run, now, apart, {})
-    require(fits, "%s depends on who takes part", form)

@@ -1,10 +1,9 @@
 """What statements speak of: clients, functions, runs, vectors and expected numbers.
 
-A model interprets a term (`docs/trusted-base.md`): there are N >= 1 clients with
-weights ``a_n >= 0, sum a_n = 1``; parameters are numbers; every function is
-differentiable with a Lipschitz gradient; every vector is a square-integrable random
-vector of two blocks, the client's and the server's. No free name has a meaning: what is
-special (weights, draws, minimisers) is a class.
+A model interprets a term (`docs/trusted-base.md`): there are N >= 1 clients; parameters
+are numbers; every function is differentiable with a Lipschitz gradient; every vector is
+a square-integrable random vector of two blocks, the client's and the server's. No free
+name has a meaning: what is special (weights, draws, minimisers) is a class.
 """
 
 # ruff: noqa: F403, F405 - the terms and what they share are one module for others
@@ -129,8 +128,7 @@ class ClientFamily(Family):
 class RoundFamily(Family, becomes=Rate):
     """A real parameter for each round; a `Rate` may replace it.
 
-    Never a whole one: so no round or step is a family's value, and in an index a bound
-    step occurs as a variable of the polynomial only, in which it grows.
+    Never a whole one, so no index has it, and an index grows with each bound step.
     """
 
     def _check(self) -> None:
@@ -160,10 +158,7 @@ class Draw(OfDraws, Symbol, shown="J({client},{round})", sort=Sort.NONNEGATIVE):
 
 
 class Share(OfDraws, Symbol, shown="P({client},{round})", sort=Sort.NONNEGATIVE):
-    """``P_n(t) = a_n J_n(t) / sum_m a_m J_m(t)``, 0 where that sum is 0.
-
-    A function of all draws of its round.
-    """
+    """``P_n(t) = a_n J_n(t) / sum_m a_m J_m(t)``, 0 where that sum is 0."""
 
 
 class Before(
@@ -237,10 +232,7 @@ class Pace(Term, shown="{steps} steps at {rate}"):
 class Stepwise(
     Pace, shown="{steps} steps, each at {counted}, step counted over the whole run"
 ):
-    """A pace whose rate counts steps, not rounds: step i of round t is step t*steps+i.
-
-    The argument of the rate is `ROUND` there too, but prints as a step.
-    """
+    """A pace whose rate counts steps: step i of round t is step t * steps + i."""
 
     def _check(self) -> None:
         vars(self)["counted"] = renamed(self.rate.body, ROUND, STEP)
@@ -360,8 +352,7 @@ class Noise(OfStep, shown="xi({client},{round},{step})"):
 class Expected(VecAtom, shown="E[{vector} | {round}]"):
     """``E[u | draws and noises of the run's rounds before t]``; `tower` says so.
 
-    Like an iterate it hides draws, so that they do not mark it; its own mark is that
-    it depends on the law of the draws.
+    Like an iterate it hides draws; its own mark is that it depends on their law.
     """
 
     run: Split
@@ -403,10 +394,7 @@ class Part(VecAtom, shown="[{vector}]_{side.value[0]}", made=staticmethod(part))
 
 
 def inner(u: Vec, v: Vec) -> Lin:
-    """Return ``E<u, v>``, bilinear; different blocks are orthogonal.
-
-    Of ``<u, u>`` each pair is taken once, and twice its product.
-    """
+    """Return ``E<u, v>``, bilinear, blocks orthogonal; pairs of ``<u, u>`` doubled."""
     out, rest = dict[LinAtom, list[Ratio]](), list[Lin]()
     for place, (a, b) in enumerate(u.coefficients.items()):
         one, others = side_of(a), [*v.coefficients.items()][place if u is v else 0 :]

@@ -10,8 +10,7 @@ values of all draws is itself a model, in which the draws are constants, and eve
 hypothesis that is not `averaged` holds in it. A theorem without averaged hypotheses
 and without `Expected` in its form (there it means another vector) therefore also holds
 *given the draws*, for almost all of their values. Only such a theorem may be multiplied
-by a factor with a `Draw`, or be the sign of a number with one; see `_given_the_draws`.
-An averaged theorem says nothing about single values of draws.
+by a factor with a `Draw`, or be the sign of a number with one.
 """
 
 from __future__ import annotations
@@ -82,8 +81,7 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
     What is kept for the next equal call is a theorem that the rule made, so it is true.
     """
     name = function.__name__
-    hints = get_type_hints(function)
-    kinds = tuple(kind for key, kind in hints.items() if key != "return")
+    *kinds, _ = get_type_hints(function).values()  # the last one is what it returns
     known = lru_cache(maxsize=20_000)(function)
 
     @wraps(function)
@@ -91,15 +89,14 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
         fits = not kwargs and len(args) == len(kinds)
         require(fits, "%s takes %s arguments by position", name, len(kinds))
         for value, kind in zip(args, kinds, strict=True):
-            fits = conforms(value, kind)
-            require(fits, "%s: %s is not of type %s", name, value, kind)
+            require(conforms(value, kind), "%s: %s is no %s", name, value, kind)
             require(closed(value), "%s: %s has an index of a binder", name, value)
         theorem = known(*args)
         if theorem.call is None:
             object.__setattr__(theorem, "call", (name, args))
         return theorem
 
-    RULES[name] = Rule(name, apply, kinds, function.__doc__ or "")
+    RULES[name] = Rule(name, apply, tuple(kinds), function.__doc__ or "")
     return apply
 
 
@@ -116,12 +113,9 @@ def conforms(value: object, kind: Any) -> bool:
     origin, args = taken_apart(kind)
     if origin in (Union, UnionType):
         return any(conforms(value, one) for one in args)
-    if origin is tuple:
-        if type(value) is not tuple:
-            return False
-        if len(args) == 2 and args[1] is Ellipsis:
-            return all(conforms(item, args[0]) for item in value)
-        return len(value) == len(args) and all(map(conforms, value, args))
+    if origin is tuple and type(value) is tuple:
+        kinds = args[:1] * len(value) if args[1:] == (Ellipsis,) else args
+        return len(value) == len(kinds) and all(map(conforms, value, kinds))
     return kind in _OPEN and isinstance(value, kind)
 
 
@@ -152,10 +146,7 @@ def zero(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
 
 
 def _given_the_draws(theorem: Theorem) -> bool:
-    """Return whether the theorem holds for almost all values of all draws.
-
-    It does if no hypothesis is averaged and no `Expected` occurs (module docstring).
-    """
+    """Return whether the theorem holds given the draws, as the module says."""
     averaged = any(one.averaged for one in theorem.hypotheses)
     return not averaged and k.CONDITIONAL not in theorem.form.free
 
@@ -163,8 +154,7 @@ def _given_the_draws(theorem: Theorem) -> bool:
 def _scales(theorem: Theorem, factor: Ratio) -> None:
     """Check that a theorem may be multiplied by a factor, as far as draws matter.
 
-    A number without draws may leave the expectation. One with draws is a number given
-    the draws, so the theorem has to hold given them: E[J] = 1, but E[J J] is not E[J].
+    One without draws may leave the expectation; E[J] = 1, but E[J J] is not E[J].
     """
     fits = k.CHANCE not in factor.free or _given_the_draws(theorem)
     require(fits, "an average over draws is multiplied by %s", factor)
@@ -174,8 +164,7 @@ def _nonnegative(c: Ratio, signs: Signs) -> Hypotheses:
     """Return hypotheses under which c >= 0: sorts, or a sign theorem g >= 0.
 
     g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
-    positive). An equality g = 0 helps as g >= 0. Where draws occur, g has to be >= 0
-    given them.
+    positive). Where draws occur, g has to be >= 0 given them.
     """
     if c.nonnegative():
         return _NONE
@@ -199,11 +188,7 @@ def required(c: Ratio) -> Hypotheses:
 
 @rule
 def assume(form: Lin) -> Theorem:
-    """Return form >= 0 |- form >= 0.
-
-    Proof: the conclusion is the hypothesis. With expected values both are averages over
-    the draws; a form with a draw itself is no hypothesis.
-    """
+    """Return form >= 0 |- form >= 0. Proof: the conclusion is the hypothesis."""
     return at_least(form, h.Holds(form))
 
 
@@ -211,8 +196,7 @@ def assume(form: Lin) -> Theorem:
 def cut(theorem: Theorem, lemma: Theorem) -> Theorem:
     """Return the theorem without the hypothesis that the lemma proves.
 
-    Proof: where the lemma's hypotheses hold, its form is >= 0, which is the hypothesis:
-    the same form, or another way to write it, with difference 0.
+    Proof: where the lemma's hypotheses hold, so does this one: their difference is 0.
     """
     among = (one for one in theorem.hypotheses if type(one) is h.Holds)
     known = {one for one in among if not one.form - lemma.form}
@@ -275,8 +259,7 @@ def combine(
     if target is None:
         return theorem_of(hypotheses, form, equal)
     rest = target - form
-    wrong = rest - k.constant(rest.coefficients.get(k.UNIT, 0))
-    require(not wrong, "the combination is not the target, which is more by %s", wrong)
+    require(not rest.expects, "that is not the target, which is more by %s", rest)
     hypotheses |= _nonnegative(number_of(rest), signs)
     return theorem_of(hypotheses, target, equal and not rest)
 
@@ -290,12 +273,11 @@ def instantiate(
     """Return the theorem with free variables replaced, its hypotheses too.
 
     Proof: a theorem holds for all values of its free variables. A parameter's new value
-    has to have its sort: natural and count by the sorts of what occurs in it, positive
-    too, non-negative also by a sign theorem, whose hypotheses are added as they are,
-    for they speak of the new value. A family over rounds becomes a closed function of
-    the round, of the family's sort at every round. A parameter is no random number, so
-    no value has a draw. Clients or rounds may be made equal: every rule's conclusion
-    holds for equal ones too, `expect` refuses what would not.
+    has its sort, and no draw: non-negative perhaps by a sign theorem, whose hypotheses
+    are added as they are, for they speak of the new value. A family over rounds becomes
+    a closed function of the round, of the family's sort at every round. Clients or
+    rounds may be made equal: every rule's conclusion holds for equal ones too, `expect`
+    refuses what would not.
     """
     by: dict[k.Variable, Replacement] = {}
     hypotheses = set[h.Hypothesis]()
@@ -315,10 +297,8 @@ def instantiate(
 def _of_sort(c: Ratio, sort: Sort, signs: Signs) -> Hypotheses:
     if sort is Sort.NONNEGATIVE:
         return _nonnegative(c, signs)
-    if sort is Sort.NATURAL:
-        k.natural(c)
-    elif sort is Sort.COUNT:
-        k.natural(c - 1)
+    if sort.whole:
+        k.natural(c - int(sort is Sort.COUNT))
     else:
         require(c.positive(), "%s is not shown to be > 0", c)
     return _NONE
@@ -331,8 +311,7 @@ def sum_over(
     """Return from T(v) for every v of the binder: sum_v factor(v) T(v), factor >= 0.
 
     Proof: a sum of true inequalities. A hypothesis on v has to hold for every v of the
-    range; see `_bound_hypotheses` for those that the range implies. A factor with draws
-    needs a theorem that holds given them, see `_scales`.
+    range (`_bound_hypotheses`); for a factor with draws see `_scales`.
     """
     _scales(theorem, factor)
     extra = _NONE if theorem.equal else _nonnegative(factor, signs)
@@ -344,32 +323,24 @@ def sum_over(
 def _bound_hypotheses(
     hypotheses: Hypotheses, binder: k.Quantifier, v: k.Bindable
 ) -> Hypotheses:
-    """Return what implies the hypotheses for every v in the range.
+    """Return what implies the hypotheses for every v in the range."""
+    others = frozenset(one for one in hypotheses if v not in one.free)
+    return others.union(*(_for_all(one, binder, v) for one in hypotheses - others))
+
+
+def _for_all(one: h.Hypothesis, binder: k.Quantifier, v: k.Bindable) -> Hypotheses:
+    """Return what implies a hypothesis on v for every v in the range.
 
     A restriction ``r - c v >= 0`` with c >= 0, r and c without v, holds for all v < u
     if it holds for v = u - 1; if u = 0 nothing was needed.
     """
-    out = set[h.Hypothesis]()
-    for one in hypotheses:
-        last = None
-        if isinstance(v, Var) and isinstance(binder, k.Steps) and v in one.free:
-            last = _at_last(one, v, ratio(binder.upper) - 1)
-        if v not in one.free:
-            out.add(one)
-        else:
-            out |= {h.every(binder, v, one)} if last is None else required(last)
-    return frozenset(out)
-
-
-def _at_last(one: h.Hypothesis, v: Var, last: Ratio) -> Ratio | None:
-    """Return r - c last if it says r - c v >= 0 with c >= 0 by sorts, else None."""
-    if not isinstance(one, h.Holds) or one.form.expects:
-        return None
-    number = number_of(one.form)
-    slope = number - k.number_at(number, {v: k.symbol(v) + 1})
-    if v in slope.free or not slope.nonnegative():
-        return None
-    return k.number_at(number, {v: last})
+    match one, binder:
+        case h.Holds(form), k.Steps(u) if isinstance(v, Var) and not form.expects:
+            number = number_of(form)
+            slope = number - k.number_at(number, {v: k.symbol(v) + 1})
+            if v not in slope.free and slope.nonnegative():
+                return required(k.number_at(number, {v: ratio(u) - 1}))
+    return frozenset({h.every(binder, v, one)})
 
 
 @rule
@@ -377,8 +348,7 @@ def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
     """Return P(v) for every natural v from P(0) and P(v) |- P(v + 1); P is the claim.
 
     Proof: induction over the naturals. What the step assumes besides P(v) has to hold
-    at every v. P(v) is an average over draws in the base, in the step's hypothesis and
-    in its conclusion; a claim with a draw is no hypothesis.
+    at every v. A claim with a draw is no hypothesis.
     """
     k.bindable(k.NATURALS, v)
     first, later = (k.lin_at(claim, {v: at}) for at in (ratio(0), k.symbol(v) + 1))

@@ -21,6 +21,7 @@ from itertools import compress, permutations, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfl_theory import affine
 from sfl_theory.bound import Bound, total
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Bowl
@@ -321,22 +322,22 @@ def expected(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
 
 
 def squares(run: FederatedRun, j: int, last: int) -> NDArray[np.float64]:
-    r"""Return $\mathbb E(x_j^t-x_j^*)^2$, t = 0..last."""
+    r"""Return $\mathbb E(x_j^t-x_j^*)^2$, t = 0..last; infinity where it overflows."""
     (rate, steps), t = side_of(run, j), np.arange(last)
     if run.per_step:
         etas = [rate.at(t * run.tau + i) for i in range(steps)]
     else:
         etas = [rate.at(t)] * steps
-    rows = [
-        np.broadcast_to(np.asarray(row, dtype=np.float64), last).tolist()
+    rows = (
+        np.broadcast_to(np.asarray(row, dtype=np.float64), last)
         for row in one_round(run, j, etas).rows
-    ]
-    m, s = float(run.offsets[j]), float(run.offsets[j] ** 2)
-    found = [s]
-    for p0, p1, r0, r1, r2 in zip(*rows, strict=True):
-        m, s = p0 + p1 * m, r0 + r1 * m + r2 * s
-        found.append(s)
-    return np.array(found)
+    )
+    p0, p1, r0, r1, r2 = rows
+    start = float(run.offsets[j])
+    linear = np.array([[p1, np.zeros(last)], [r1, r2]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = affine.course(linear, np.array([p0, r0]), np.array([start, start**2]))
+    return np.asarray(np.nan_to_num(found[1], nan=np.inf, posinf=np.inf))
 
 
 def _descent(run: FederatedRun, last: int) -> NDArray[np.float64]:

@@ -165,13 +165,14 @@ class ByChain(ByOutcome):
                 found *= q if p in here else 1 - q
         return found
 
-    def far(self, path: Path) -> Iterable[tuple[Fraction, k.Vec]]:
-        """Yield where x(T) is in outcomes of a chain, if its distance is asked for."""
-        places, T = self.places, self.setting.rounds
+    def far(self, path: Path) -> list[tuple[Fraction, k.Vec]]:
+        """Return where x(T) is in outcomes of a chain, if its distance is asked for."""
+        places, T, found = self.places, self.setting.rounds, []
         for one in places.paths(T) if self.setting.metric == "distance" else ():
             y, _ = places.model(one)
             if one[: last_drawn(k.norm2(y - STAR))] == path:
-                yield self.chance(one), y
+                found.append((self.chance(one), y))
+        return found
 
     def expected(self, found: Theorem, path: Path, rest: k.Lin) -> list[Use]:
         """Return what adds up to ``K form/c``, the rest of it as what is expected.

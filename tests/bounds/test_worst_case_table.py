@@ -112,7 +112,7 @@ def test_lines_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("number", ["3.8", "3.9"])
+@pytest.mark.parametrize("number", ["3.8", pytest.param("3.9", marks=pytest.mark.long)])
 def test_theorems_with_participation_have_rows_of_all_outcomes(
     number: str, tmp_path: Path
 ) -> None:

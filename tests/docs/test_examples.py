@@ -38,7 +38,19 @@ def complaints(page: Path, folder: Path, long: bool = False) -> list[str]:
     return [one for one in examples.run(found, folder, long) if one]
 
 
-@pytest.mark.parametrize("page", [one for one in SHOWING if one != OWN], ids=name)
+SLOW = {"docs/guide/audit.md", "docs/guide/first-steps.md"}
+"""Pages whose commands take long; the eight examples are not among them."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(one, marks=pytest.mark.long if name(one) in SLOW else ())
+        for one in SHOWING
+        if one != OWN
+    ],
+    ids=name,
+)
 def test_a_page_runs_as_it_stands(page: Path, tmp_path: Path) -> None:
     """Every block that no comment takes out; what it prints, where the page says it."""
     assert complaints(page, tmp_path) == []

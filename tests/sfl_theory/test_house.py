@@ -12,7 +12,9 @@ import pytest
 import sfl_theory
 
 ROOT = Path(str(sfl_theory.__file__)).parent
-LIBRARY = {"bound", "constants", "registry", "schedules", "statement", "symbols"}
+LIBRARY = {
+    "affine", "bound", "constants", "registry", "schedules", "statement", "symbols",
+}  # fmt: skip
 MAY = {
     "kernel": set(),
     "formulas": {"kernel"},
@@ -22,6 +24,7 @@ MAY = {
     "latex_reader": set(),
     "plain": {"latex_reader"},
     "claims": {"kernel", "written", "plain", "models", "proofs", "papers.PAPERS"},
+    "affine": set(),
     "threads": set(),
     "worst_case": {"kernel", "proofs", "worst_case", "threads"},
     "mutation": {

@@ -33,7 +33,7 @@ def by_substitution(
                 table[row.symbol[k]] = sp.Float(v, 30) ** sp.Rational(1, row.power)
         elif value is not None:
             table[row.symbol] = sp.Float(value, 30) ** sp.Rational(1, row.power)
-    return float(expr.subs(table).evalf(20))
+    return float(expr.xreplace(table).evalf(20))
 
 
 @pytest.mark.parametrize("bound", ALL)

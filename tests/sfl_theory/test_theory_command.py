@@ -57,7 +57,9 @@ def test_no_trainer_solver_or_plot_is_imported() -> None:
     assert done.stdout.endswith("set()\n")
 
 
-@pytest.mark.parametrize("latex", [[], ["--latex"]])
+@pytest.mark.parametrize(
+    "latex", [[], pytest.param(["--latex"], marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("item", [*theorems()], ids=lambda item: item.key)
 def test_show_names_every_term_and_finding(
     item, latex: list[str], capsys: pytest.CaptureFixture[str]

@@ -356,7 +356,7 @@ def test_hessian_products_and_smoothness_match_the_dense_hessian(setup):
                 losses = [sample_loss(problem, data, j, y) for j in part]
                 return torch.stack(losses).mean()
 
-            H = torch.autograd.functional.hessian(client, x[:, r])
+            H = torch.autograd.functional.hessian(client, x[:, r], vectorize=True)
             torch.testing.assert_close(product[n, :, r], H @ v[n, :, r])
             largest[r] = max(largest[r], torch.linalg.eigvalsh(H).abs().max())
     torch.testing.assert_close(problem.smoothness(x), largest, rtol=1e-3, atol=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction as Q
+from functools import cache
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
@@ -11,7 +12,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.conditions import holds
 from sfl_theory.kernel.models import Bend, Evaluation, Model, NoiseLaw, Shape
-from sfl_theory.kernel.rules import Theorem, _given_the_draws
+from sfl_theory.kernel.theorems import Theorem, _given_the_draws
 
 TURNS = [(Q(3, 5), Q(4, 5)), (Q(1), Q(0)), (Q(-5, 13), Q(12, 13))]
 
@@ -274,6 +275,10 @@ class GivenDraws(Evaluation):
     """Also of what occurs in proofs only: draws, and means given the past."""
 
     outcome: int | None = None
+
+    def prepare(self, steps: int, partial: bool) -> None:
+        super().prepare(steps, partial)
+        self.drawn = cache(super().drawn)
 
     def vector(self, u: k.Vec | k.Lin) -> models.Random:
         zero = (Q(0),) * (1 if isinstance(u, k.Lin) else len(self.model.start))

@@ -49,13 +49,13 @@ MUTANTS = [
     ),
     (
         "instantiate",
-        "    elif sort is Sort.COUNT:\n        k.natural(c - 1)",
-        "    elif sort is Sort.COUNT:\n        pass",
+        "        k.natural(c - int(sort is Sort.COUNT))",
+        "        k.natural(c)",
     ),
     (
         "instantiate",
-        "    if sort is Sort.NATURAL:\n        k.natural(c)",
-        "    if sort is Sort.NATURAL:\n        pass",
+        "        k.natural(c - int(sort is Sort.COUNT))",
+        "        pass",
     ),
     (
         "instantiate",
@@ -77,11 +77,11 @@ MUTANTS = [
         "    extra = _NONE if theorem.equal else _nonnegative(factor, signs)\n    hypotheses = _bound",
         "    extra = _NONE\n    hypotheses = _bound",
     ),
-    ("sum_over", "{h.every(binder, v, one)} if last is None", "set() if last is None"),
+    ("sum_over", "    return frozenset({h.every(binder, v, one)})", "    return _NONE"),
     (
         "sum_over",
-        "    return k.number_at(number, {v: last})",
-        "    return k.number_at(number, {v: ratio(0)})",
+        "required(k.number_at(number, {v: ratio(u) - 1}))",
+        "required(k.number_at(number, {v: ratio(0)}))",
     ),
     (
         "induct",
@@ -210,8 +210,8 @@ MUTANTS = [
     ),
     (
         "update",
-        "    steps = ratio(run.steps(side))\n    return",
-        "    steps = ratio(run.steps(Side.CLIENT))\n    return",
+        "until or (ratio(run.steps(side)),)",
+        "until or (ratio(run.steps(Side.CLIENT)),)",
     ),
     (
         "update",
@@ -235,13 +235,13 @@ MUTANTS = [
     ),
     (
         "update",
-        "    models = run.participants is k.Participants.MODELS\n",
-        "    models = False\n",
+        "    if own and run.participants is k.Participants.MODELS:",
+        "    if False:",
     ),
     (
         "update",
-        "    if not models or (run.kind.shared and side is Side.SERVER):",
-        "    if not models:",
+        "    if own and run.participants is",
+        "    if run.participants is",
     ),
     (
         "local_update",
@@ -250,8 +250,8 @@ MUTANTS = [
     ),
     (
         "local_update",
-        "        moved = _local_sum(run, n, t, upper, side)\n    else:",
-        "        moved = _local_sum(run, n, t, upper + 1, side)\n    else:",
+        "        moved = _local_sum(run, n, t, side, upper)\n    else:",
+        "        moved = _local_sum(run, n, t, side, upper + 1)\n    else:",
     ),
     (
         "local_update",
@@ -265,8 +265,8 @@ MUTANTS = [
     ),
     (
         "local_update",
-        "side, *visit) * share(run, m, t, side)",
-        "side, *visit) * k.weight(m)",
+        "side, *until) * share(run, n, t, side)",
+        "side, *until) * k.weight(n)",
     ),
     (
         "local_update",
@@ -347,8 +347,8 @@ MUTANTS = [
     ),
     (
         "update",
-        "    steps = ratio(run.steps(side))\n",
-        "    steps = ratio(run.pace(side).steps)\n",
+        "(ratio(run.steps(side)),)",
+        "(ratio(run.pace(side).steps),)",
     ),
     ("unbiased", "_determined(u, run, now, known, {})", "True"),
     (
@@ -468,9 +468,9 @@ MUTANTS = [
     ("expect", "isinstance(one, k.Draw) and _numbered(n, m)", "_numbered(n, m)"),
     ("expect", "isinstance(one, k.OfDraws)", "isinstance(one, k.Draw)"),
     ("expect", "zero(form, h.Participation(run), *known)", "zero(form, *known)"),
-    ("expect", "    _undrawn(run, t, form)\n    every", "    every"),
+    ("expect", '    require(fits, "%s depends on who takes part", form)\n', ""),
     ("expect", "k.CHANCE in form.free else _NONE", "False else _NONE"),
-    ("expect", "fits = _determined(form, run, now, apart, {})", "fits = True"),
+    ("expect", "fits = _determined(form, run, k.natural(t), apart, {})", "fits = True"),
     ("expect", "m, earlier = one.client, (t - 1 -", "m, earlier = one.client, (t -"),
     ("expect", "isinstance(m, k.Numbered) and n is not m", "isinstance(m, k.Numbered)"),
     ("expect", "require(fits and not others,", "require(fits,"),

@@ -178,7 +178,7 @@ def test_no_violation_of_more(number: str, case: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("number", "case", "name"), CASES)
-@pytest.mark.parametrize("term", [0, 1])
+@pytest.mark.parametrize("term", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_the_search_finds_smaller_constants(
     number: str, case: str, name: str, term: int
 ) -> None:
