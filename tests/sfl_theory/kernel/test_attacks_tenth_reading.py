@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction as Q
 from types import ModuleType
 
@@ -26,6 +27,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort, ratio
 from sfl_theory.kernel.conditions import holds
 from sfl_theory.kernel.terms import CLIENTS, Kind, summed
+from sfl_theory.kernel.theorems import _given_the_draws
 from sfl_theory.proofs.notation import number_of_clients, of, steps
 
 NUMBERED = tuple(map(k.Numbered, range(4)))
@@ -74,6 +76,15 @@ class Unkind(GivenDraws):
     kind = Kind.V1
     apart = True
 
+    @classmethod
+    def of(cls, sample: Sample) -> Unkind:
+        """Return the evaluation of a model whose outcomes are enumerated."""
+        plain = sample.evaluation()
+        e = cls(plain.model, plain.at)
+        e._draws, e._outcomes = plain._draws, plain._outcomes
+        e._chances = plain._chances
+        return e
+
     def noise(self, n: int, t: int, i: int) -> models.Random:
         law = self.model.noise[n].outcomes
         if len(law) == 1:
@@ -117,23 +128,16 @@ def looked_at(theorem: R.Theorem, seed: int) -> str:
     """Return true, false, vacuous or skipped, of one model."""
     try:
         sample = Loud(seed, theorem)
-        e = sample.evaluation()
-        unkind = Unkind(e.model, e.at)
-        unkind._draws, unkind._outcomes, unkind._chances = (
-            e._draws,
-            e._outcomes,
-            e._chances,
-        )
-        (run,) = {one.kind for one in sample.splits}
-        unkind.kind = run
-        unkind.apart = any(isinstance(a, h.Independent) for a in theorem.hypotheses)
-        if not all([holds(unkind, assumed) for assumed in theorem.hypotheses]):
+        e = Unkind.of(sample)
+        (e.kind,) = {one.kind for one in sample.splits}
+        e.apart = any(isinstance(a, h.Independent) for a in theorem.hypotheses)
+        if not all([holds(e, assumed) for assumed in theorem.hypotheses]):
             return "vacuous"
-        values = [unkind.form(theorem.form)]
-        if R._given_the_draws(theorem):
+        values = [e.form(theorem.form)]
+        if _given_the_draws(theorem):
             places = {q for (_, _, i), q in e._draws.items() if i < 0}
-            column = [z for (z,) in unkind.vector(theorem.form)]
-            values = unkind.conditional(places, column)
+            column = [z for (z,) in e.vector(theorem.form)]
+            values = e.conditional(places, column)
             if not any(column):
                 return "nothing" if not any(values) else "false"
     except Rejected:
@@ -391,3 +395,27 @@ def test_a_claim_says_that_there_are_so_many_clients() -> None:
             rest = [one for one in said if one is not left_out]
             with pytest.raises(Rejected):
                 claimed(found, k.Lin({}), product, *rest)
+
+
+class Pairs(Unkind):
+    """Each two of three clients have independent samples: the third has the parity."""
+
+    def noise(self, n: int, t: int, i: int) -> models.Random:
+        places = [self._draws[p, t, i] for p in ((n,) if n < 2 else (0, 1))]
+        u = self.model.noise[n].outcomes[0][1]
+        signs = [(-1) ** sum(o[q] for q in places) for o in self._outcomes]
+        return [tuple(sign * z for z in u) for sign in signs]
+
+
+def test_independent_two_by_two_is_not_enough() -> None:
+    """So `Independent` has to be read of all clients at once, as it is written."""
+    u = k.gradient(k.MEAN, xi(V1, B, 0, 0) + xi(V1, C, 0, 0))
+    found, seen = R.unbiased(V1, A, ratio(0), ratio(0), u, ()), Counter[bool]()
+    for seed in range(40):
+        sample = Loud(seed, found)
+        if all(len(law.outcomes) > 1 for law in sample.noise) and sample.size == 3:
+            laws = [[(Q(1, 2), *o[1:]) for o in law.outcomes] for law in sample.noise]
+            even = tuple(models.NoiseLaw(tuple(law)) for law in laws)
+            sample.model = replace(sample.model, noise=even)
+            seen[Pairs.of(sample).form(found.form) == 0] += 1
+    assert seen[False] > 1, seen  # where a function is bent
