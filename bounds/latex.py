@@ -18,6 +18,7 @@ from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, names
 from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import PAPERS
+from sfl_theory.plain import ABOVE, BELOW, NAMES, in_words
 from sfl_theory.steps import Step, Steps
 from sfl_theory.writer import Writer, of_paper
 
@@ -49,6 +50,16 @@ SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 } | {c: rf"\{c}" for c in "_%&#{}$"}
+GREEK = {sign: rf"\{name}" for name, sign in NAMES.items() if len(sign) == 1}
+MATH = (
+    {**GREEK, "ε": r"\epsilon", "τ̃": r"\tilde{\tau}", "Σ": r"\sum", "∇": r"\nabla"}
+    | {"√": r"\surd", "≤": r"\le", "≥": r"\ge", "≠": r"\ne"}
+    | {sign: f"_{{{c}}}" for c, sign in BELOW.items()}
+)
+"""Signs of `in_words`, without those above."""
+RAISED = {sign: c for c, sign in ABOVE.items()}
+HIGH, LOW = "".join(RAISED), "".join(BELOW.values())
+SIGNS = re.compile(f"[A-Za-z](?=[{LOW}{HIGH}])|τ̃|[{HIGH}]+|[{''.join(MATH)}]")
 
 
 def document(entries: Sequence[Entry], title: str = "") -> str:
@@ -259,11 +270,27 @@ def text(words: str) -> str:
     """Return text as LaTeX; what stands between dollars is LaTeX already."""
     parts = words.split("$")
     if len(parts) % 2 == 0:
-        return "".join(SPECIAL.get(c, c) for c in words)
+        return _prose(words)
     return "".join(
-        f"${_inline(part)}$" if place % 2 else "".join(SPECIAL.get(c, c) for c in part)
+        f"${_inline(part)}$" if place % 2 else _prose(part)
         for place, part in enumerate(parts)
     )
+
+
+def _prose(words: str) -> str:
+    """Return text without formulas, what it spells as signs."""
+    out, last = "", 0
+    words = in_words(words)
+    for found in SIGNS.finditer(words):
+        out += "".join(SPECIAL.get(c, c) for c in words[last : found.start()])
+        sign = MATH.get(found[0], found[0])
+        if sign[0] in RAISED:
+            sign = f"^{{{''.join(map(RAISED.__getitem__, sign))}}}"
+        joined = out.endswith("$") and last == found.start() and last
+        before = out[:-1] + " " * sign[0].isalpha() if joined else f"{out}$"
+        out = f"{before}{sign}$"
+        last = found.end()
+    return out + "".join(SPECIAL.get(c, c) for c in words[last:])
 
 
 def _inline(tex: str) -> str:

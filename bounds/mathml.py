@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 
 from sfl_theory.latex_reader import Reader, Scripts
+from sfl_theory.plain import in_words
 
 BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
 OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}
@@ -67,12 +68,12 @@ def inside(tex: str) -> str:
 
 
 def with_formulas(text: str) -> str:
-    """Return text as HTML, with MathML for what stands between dollars."""
+    """Return text as HTML: MathML for what stands between dollars, else signs."""
     parts = text.split("$")
     if len(parts) % 2 == 0:
-        return escape(text)
+        return escape(in_words(text))
     return "".join(
-        mathml(part, display=False) if k % 2 else escape(part)
+        mathml(part, display=False) if k % 2 else escape(in_words(part))
         for k, part in enumerate(parts)
     )
 

@@ -119,7 +119,7 @@ def _work(options: argparse.Namespace) -> int:
                 return table(options, _parser().parse_args([]), show)
         if options.proof:
             from sfl_theory.worst_case.proof import refuse
-            from sfl_theory.worst_case.solve import chained, nearby
+            from sfl_theory.worst_case.solve import chained, fewest
 
             refuse(asked)
         with _progress(options.quiet) as show:
@@ -129,7 +129,7 @@ def _work(options: argparse.Namespace) -> int:
                 return sweep(options, asked, *swept(options.sweep), show)
             found = worst(options, asked, show)
             if options.proof:
-                found = chained(nearby(found), show)
+                found = chained(fewest(found), show)
             claim = _proved(found, options.proof) if options.proof else None
     except MemoryError:
         raise CommandError("not enough memory: use fewer rounds or clients") from None

@@ -262,18 +262,28 @@ def definitions(*written: object) -> list[str]:
     r"""Return what the symbols that were `called` so stand for, as equations in LaTeX.
 
     Symbols of definitions are defined after them. Another letter for a parameter is no
-    definition, nor is a parameter written as what makes it larger than another one
-    (:math:`S = \mu + (S - \mu)`).
+    definition unless the parameter is written, too (:math:`\tau_{\min} = \tau`); none
+    are a parameter written as what makes it larger than another one
+    (:math:`S = \mu + (S - \mu)`) and a formula that a parameter stands for (a
+    maximum, which assumptions define).
     """
-    out, left = list[str](), list(written)
+    out, left = list[tuple[str, str]](), list(written)
+    letters, others = set[str](), set[tuple[str, str]]()
     while left:
         one = left.pop(0)
-        if not isinstance(one, Written) or one.made is None:
+        if not isinstance(one, Written):
+            continue
+        if one.made is None:
+            letters.add(one.tex)
             continue
         operation, operands = one.made
         if operation is called:
             (value,) = operands
-            if value.made and value.tex and one.tex not in value.tex:
-                out.append(f"{one.tex} = {value.tex}")
-        left += operands
-    return list(dict.fromkeys(out))
+            named = one.tex, value.tex
+            if value.made is None:
+                others.add(named)
+            if value.tex and one.tex not in value.tex and " " not in one.tex:
+                out.append(named)
+        left += (x for x in operands if operation is not called or x.made)
+    said = (one for one in out if one not in others or one[1] in letters)
+    return [f"{name} = {value}" for name, value in dict.fromkeys(said)]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from functools import cache
+from itertools import groupby
 
 from sfl_theory.latex_reader import DOUBLE, Reader, Scripts
 
@@ -228,3 +229,51 @@ def _script(piece: Piece | None, mark: str, small: dict[str, str]) -> str:
     if text == "*":
         return text
     return mark + (text if len(text) == 1 else f"{{{text}}}")
+
+
+# Sentences ----------------------------------------------------------------------------
+
+NAMES = {
+    "tau_server": "τ̃", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ",
+    "eps": "ε", "eta": "η", "theta": "θ", "kappa": "κ", "mu": "μ", "rho": "ρ",
+    "sigma": "σ", "tau": "τ", "Gamma": "Γ",
+}  # fmt: skip
+"""Letters as the code's sentences name them."""
+NAME = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(NAMES)})(?![A-Za-z])")
+REFERENCE = re.compile(r"[A-Za-z]{4}.*/|/.*[A-Za-z]{4}|[a-z]\d{4}/")
+"""What is left of a word with a claim's id in it, without names of letters."""
+RAISED = str.maketrans(ABOVE)
+RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠"}
+IN_WORDS = (
+    (NAME, lambda m: NAMES[m[0]]),
+    (re.compile(r"(?<![A-Za-z])sum(?=_\w\b| \(?[A-Za-z]_\w\b)"), lambda m: "Σ"),
+    (
+        re.compile(r"(?<![A-Za-z])grad(?:(?=_\w )| (?=\w(?:_\w)?\b))"),
+        lambda m: "∇",
+    ),
+    (re.compile(r"(?<![A-Za-z])sqrt(?=\()"), lambda m: "√"),
+    (re.compile(r"(?<=\w)_(\w)(?!\w)"), lambda m: BELOW.get(m[1], m[0])),
+    (re.compile(r"(?<=[\w)|\u0303])\^(\d+|t)(?!\w)"), lambda m: m[1].translate(RAISED)),
+    (re.compile("[<>!]="), lambda m: RELATIONS[m[0]]),
+)
+
+
+def in_words(text: str) -> str:
+    """Return a sentence of the code with signs for what it spells.
+
+    ``sum_n grad F_n <= sigma_n^2`` is shown as a reader writes it; ids of claims, which
+    may end in ``/tau``, and all other words stay.
+    """
+    out = ""
+    words = re.split(r"(\s+)", text)
+    for named, group in groupby(words, _refers):
+        part = "".join(group)
+        if not named:
+            for pattern, sign in IN_WORDS:
+                part = pattern.sub(sign, part)
+        out += part
+    return out
+
+
+def _refers(word: str) -> bool:
+    return REFERENCE.search(NAME.sub("", word).replace("sqrt", "")) is not None

@@ -180,9 +180,9 @@ class Steps:
         lines: list[tuple[str | int, ...]] = []
         by: list[str] = []
         for theorem, factor in uses:  # type: ignore[attr-defined]
-            times = "" if factor == ratio(1) else f"${self._tex(factor)}$ times "
-            if not factor:
+            if not factor or not theorem.form:  # a sum with the weight 0, for instance
                 continue
+            times = "" if factor == ratio(1) else f"${self._tex(factor)}$ times "
             if theorem in self.numbers:
                 lines.append((times, self.numbers[theorem]))
             elif _call(theorem)[0] == "assume":

@@ -11,6 +11,7 @@ from bounds.page.sheet import Book
 from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Part
 from sfl_theory.ledger import Entry
+from sfl_theory.plain import in_words
 from sfl_theory.writer import Writer
 from sfl_theory.written import Assumed
 
@@ -84,9 +85,10 @@ class Packed:
         """Return a text with formulas between dollars."""
         parts = text.split("$")
         if len(parts) % 2 == 0:
-            return escape(text)
+            return escape(in_words(text))
         return "".join(
-            self.inline(part) if k % 2 else escape(part) for k, part in enumerate(parts)
+            self.inline(part) if k % 2 else escape(in_words(part))
+            for k, part in enumerate(parts)
         )
 
     def statement(self, part: Part) -> str:

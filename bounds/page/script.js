@@ -62,6 +62,9 @@ function follow() {
   target.scrollIntoView();
 }
 addEventListener("hashchange", follow);
+/* What is scrolled to stands below the tools, on however many lines they are. */
+const below = () => root.style.setProperty("--tools", `${by("tools").offsetHeight}px`);
+addEventListener("resize", below);
 
 /* Light or dark --------------------------------------------------------------------- */
 const root = document.documentElement;
@@ -235,5 +238,6 @@ for (const place of all("[data-root]")) {
 }
 
 if (matchMedia("(max-width: 60rem)").matches) document.querySelector(".menu").open = false;
+below();
 filter();
 follow();

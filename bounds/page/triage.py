@@ -73,7 +73,7 @@ def _row(entry: Entry, added: Sequence[Entry], factors: str) -> str:
         f"<code>{escape(claim.id)}</code></h4><p>{with_formulas(claim.title)}</p>"
         f'<p class="formula">{breakable(parts[0].says.tex) if parts else ""}</p>'
         + (more if len(parts) > 1 else "")
-        + (_where(parts[0]) if parts else "")
+        + (_where(parts) if parts else "")
         + _steps(claim)
         + (_under(parts[0]) if parts else "")
     )
@@ -100,10 +100,13 @@ def _steps(claim: Claim) -> str:
     return f'<p class="given">step size {mathml(rule, display=False)}</p>'
 
 
-def _where(part: Part) -> str:
-    """Return what the letters stand for that a statement defines."""
-    symbols = ", ".join(f"${one}$" for one in part.says.definitions)
-    return f'<p class="given">where {with_formulas(symbols)}</p>' if symbols else ""
+def _where(parts: Sequence[Part]) -> str:
+    """Return what the letters of the first part stand for; of several, its case."""
+    symbols = ", ".join(f"${one}$" for one in parts[0].says.definitions)
+    if not symbols:
+        return ""
+    case = f"; {parts[0].reading}" if len(parts) > 1 and parts[0].reading else ""
+    return f'<p class="given">where {with_formulas(symbols + case)}</p>'
 
 
 def _under(part: Part) -> str:
@@ -121,7 +124,7 @@ def _instead(entry: Entry, added: Sequence[Entry], factors: str) -> str:
         change = with_formulas(repair.change)
         out += f"<p>{badge(entry.repair.status)} with {change}</p>"
         formula = breakable(repair.parts[0].says.tex)
-        out += f'<p class="formula">{formula}</p>{_where(repair.parts[0])}'
+        out += f'<p class="formula">{formula}</p>{_where(repair.parts)}'
     elif entry.outcome.status == "proved":
         out += "<p>the printed statement</p>"
     for one in added:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sfl_theory.plain import in_words
+
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 SITE = re.compile(r"<!-- site: ?(.*?) ?-->", re.DOTALL)
 SOURCES = re.compile(r"<!-- sources -->.*?<!-- /sources -->", re.DOTALL)
@@ -13,9 +15,9 @@ def prose(text: str) -> str:
     """Return a text, formulas between dollars, as Markdown that shows it as it is."""
     parts = text.split("$")
     if len(parts) % 2 == 0:
-        return SPECIAL.sub(r"\\\1", text).replace("$", r"\$")
+        return SPECIAL.sub(r"\\\1", in_words(text)).replace("$", r"\$")
     return "".join(
-        f"${part}$" if k % 2 else SPECIAL.sub(r"\\\1", part)
+        f"${part}$" if k % 2 else SPECIAL.sub(r"\\\1", in_words(part))
         for k, part in enumerate(parts)
     )
 

@@ -373,7 +373,7 @@ class Ratio(Built):
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power
-        return _reduced(top, factors)
+        return _reduced(top, factors) if factors else Ratio(top)
 
     __rmul__ = __mul__
 
@@ -450,7 +450,7 @@ def added(parts: Iterable[Ratio]) -> Ratio:
         _lifted(ZERO.plus(own), common | {f: common[f] - power for f, power in below})
         for below, own in tops.items()
     )
-    return _reduced(ZERO.plus(lifted), common)
+    return _reduced(ZERO.plus(lifted), common) if common else Ratio(ZERO.plus(tops[()]))
 
 
 @lru_cache(maxsize=4096)

@@ -397,9 +397,9 @@ def inner(u: Vec, v: Vec) -> Lin:
     """Return ``E<u, v>``, bilinear, blocks orthogonal; pairs of ``<u, u>`` doubled."""
     out, rest = dict[LinAtom, list[Ratio]](), list[Lin]()
     for place, (a, b) in enumerate(u.coefficients.items()):
-        one, others = side_of(a), [*v.coefficients.items()][place if u is v else 0 :]
-        for x, y in others:
-            two, c = side_of(x), y * (b * 2 if u is v and a is not x else b)
+        one, twice = side_of(a), b * 2 if u is v else b
+        for x, y in [*v.coefficients.items()][place if u is v else 0 :]:
+            two, c = side_of(x), y * (b if a is x else twice)
             if one is two:
                 out.setdefault(Inner(a, x), []).append(c)
             elif one is None or two is None:

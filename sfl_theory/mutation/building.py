@@ -22,9 +22,9 @@ from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.models.federation import coin, still
 from sfl_theory.mutation.crowd import Array, Crowd, Shape, paired
 from sfl_theory.mutation.far import Far
-from sfl_theory.mutation.holding import HUGE, needed
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.reading import Read
+from sfl_theory.mutation.ties import tie
 from sfl_theory.proofs import export
 from sfl_theory.proofs.export import ModelData
 
@@ -278,7 +278,7 @@ def build(
     many.prepare(frame.steps, any(frame.drawn))
     for place, (assumed, v, fails) in enumerate(frame.ties):
         off = 1 + genes[f"k{place}"]
-        _tie(many, assumed, v, off * genes[f"u{place}"] if fails else off)
+        tie(many, assumed, v, off * genes[f"u{place}"] if fails else off)
     return crowd, many
 
 
@@ -298,73 +298,6 @@ def _rate(a: Array, g: Array, power: int) -> Callable[[int], Array]:
     if power < 0:
         return lambda t: a / (1 + g * t) ** -power
     return lambda t: a * (1 + g * t) ** power
-
-
-# ties
-
-
-def residuals(
-    e: Many, one: h.Hypothesis, n: int | None
-) -> list[tuple[int | None, Array]]:
-    """Return what has to be >= 0 for a hypothesis, and for which client."""
-    if isinstance(one, h.Every):
-        out = []
-        for value in e.some(one):
-            out += residuals(e, one.body, value if one.binder is k.CLIENTS else n)
-        return out
-    if isinstance(one, h.Holds):
-        return [(n, e.form(one.form)[0])]
-    least, bound = needed(e, one)
-    if least is None or bound is None:
-        return []
-    return [(n, least - bound if isinstance(one, h.Convex) else bound - least)]
-
-
-def _tie(e: Many, one: h.Hypothesis, v: k.Var | k.ClientFamily, factor: Array) -> None:
-    """Give a parameter the value with which a hypothesis holds with equality.
-
-    A factor above 1 leaves room, one below 1 breaks the hypothesis.
-    """
-    family = isinstance(v, k.ClientFamily)
-    old: Any = e.crowd.families[v] if family else e.crowd.numbers[v]  # type: ignore[index]
-    size = len(e.crowd.weights)
-    found = []
-    unit = e.ones
-    for value in (0, 1, 2):
-        constant = unit * value
-        e.put(v, [constant] * size if family else constant)
-        found.append(residuals(e, one, None))
-        if not value and not e.crowd.exact:
-            for _, rest in found[0]:
-                here = np.abs(rest)
-                unit = np.maximum(unit, np.where(here < HUGE / 100, here, 1))
-    new = list(old) if family else [old]
-    for place in range(len(new)):
-        low = high = None
-        for (n, r0), (_, r1), (_, r2) in zip(*found, strict=True):
-            if family and n != place:
-                continue
-            slope = (r1 - r0) / unit
-            odd = np.abs(r2 - 2 * r1 + r0) > 1e-6 * (
-                np.abs(r2) + np.abs(r0) + np.abs(r1)
-            )
-            bound = np.abs(r0) < HUGE / 100
-            ok = ~odd.astype(bool) & (slope != 0) & bound.astype(bool)
-            edge = -r0 / np.where(ok, slope, e.ones)
-            rising, falling = ok & (slope > 0), ok & (slope < 0)
-            if rising.any():
-                edge_ = np.where(rising, edge, 0 * edge)
-                low = edge_ if low is None else np.maximum(low, edge_)
-            if falling.any():
-                edge_ = np.where(falling, edge, e.ones * HUGE)
-                high = edge_ if high is None else np.minimum(high, edge_)
-        if low is not None:
-            keep = (low <= 0) & (v.sort is Sort.POSITIVE)
-            new[place] = np.where(keep, new[place], np.maximum(low, 0 * low) * factor)
-        elif high is not None:
-            fits = (high > 0) & (high < HUGE / 10)
-            new[place] = np.where(fits, high / factor, new[place])
-    e.put(v, new if family else new[0])
 
 
 # one model of a crowd, for the kernel

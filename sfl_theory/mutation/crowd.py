@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -84,14 +85,14 @@ class Shape:
         found: Array = out + self.bend[:, None] * u + self.mixed[:, None] * x[..., ::-1]
         return found
 
-    @property
+    @cached_property
     def highest(self) -> Array:
         """The largest curvature."""
         top = np.max(self.curvature + self.bend, axis=-1, keepdims=True)
         found: Array = np.maximum(top + np.abs(self.mixed), self.rest)
         return found
 
-    @property
+    @cached_property
     def lowest(self) -> Array:
         """The least curvature."""
         low = np.min(self.curvature, axis=-1, keepdims=True)

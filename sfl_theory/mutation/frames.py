@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import log2
 from typing import TypeGuard
 
@@ -244,6 +246,21 @@ def _solved(
     Of ``r + s u(i) = 0`` for all i < T the rate is ``-r/s``, a function of i. None if
     a condition asks for another function.
     """
+    decided = _decided(assumed)
+    found: dict[k.RoundFamily, tuple[k.RoundFamily, k.BoundNat, Ratio]] = {}
+    for symbol, index, number in decided:
+        places = [_index(symbol.round, wholes, index, t) for t in (0, 1, 2)]
+        if number is not None and places == [0, 1, 2]:
+            found.setdefault(symbol.family, (symbol.family, index, number))
+    asked = {symbol.family for symbol, _, _ in decided}
+    return tuple(found.values()) if len(found) == len(asked) else None
+
+
+@lru_cache(maxsize=256)
+def _decided(
+    assumed: frozenset[h.Hypothesis],
+) -> tuple[tuple[k.PerRound, k.BoundNat, Ratio | None], ...]:
+    """Return rates that conditions decide, their indices, and what they are."""
     numbers: set[tuple[k.BoundNat, Ratio]] = set()
     for one in assumed:
         index, body = None, one
@@ -251,16 +268,12 @@ def _solved(
             index, body = body.variable, body.body
         if isinstance(index, k.BoundNat) and isinstance(body, h.Holds):
             numbers |= {(index, k.number_of(body.form))} if numeric(body) else set()
-    found, asked = {}, set()
+    found: list[tuple[k.PerRound, k.BoundNat, Ratio | None]] = []
     for index, number in sorted(numbers, key=str):
-        if (index, -number) not in numbers:
-            continue
         own = [s for s in number.numerator.parts if isinstance(s, k.PerRound)]
-        if len(own) != 1 or own[0].family in found:
+        if (index, -number) not in numbers or len(own) != 1:
             continue
         (symbol,) = own
-        asked.add(symbol.family)
-        places = [_index(symbol.round, wholes, index, t) for t in (0, 1, 2)]
         with_, without = ratio(0), ratio(0)
         for c, powers in number.numerator.products:
             term = ratio(c)
@@ -273,12 +286,12 @@ def _solved(
                 with_ = with_ + term
             else:
                 without = without + term
-        if places == [0, 1, 2] and with_:
-            try:
-                found[symbol.family] = (symbol.family, index, -without / with_)
-            except Rejected:
-                continue
-    return tuple(found.values()) if len(found) == len(asked) else None
+        rate = None
+        if with_:
+            with suppress(Rejected):
+                rate = -without / with_
+        found.append((symbol, index, rate))
+    return tuple(found)
 
 
 def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int | None:

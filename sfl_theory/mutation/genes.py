@@ -11,6 +11,7 @@ from sfl_theory.mutation.crowd import Array, NotEvaluatedError
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.reading import Read
+from sfl_theory.mutation.ties import residuals as left_over
 
 CROWD, FEW = 128, 24
 """Models of a crowd at most and at least."""
@@ -86,8 +87,8 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
             out[name] = np.where(equal, out[own], out[name])
         if name[:1] == "w" and name != "w0":
             out[name] = np.where(light, out["w0"] / 64, out[name])
-    out = in_other_units(out, frame, rng, 0.5)
-    return {name: snapped(value, bits_of(frame, 7)) for name, value in out.items()}
+    rows = in_other_units(stacked(out, frame), frame, rng, 0.5)
+    return parted(snapped(rows, bits_of(frame, 7)), frame)
 
 
 def bits_of(frame: Frame, bits: int) -> int:
@@ -96,30 +97,52 @@ def bits_of(frame: Frame, bits: int) -> int:
 
 
 def in_other_units(
-    genes: Genes, frame: Frame, rng: np.random.Generator, share: float
-) -> Genes:
+    rows: Array, frame: Frame, rng: np.random.Generator, share: float
+) -> Array:
     """Return some models in other units of function values and of length.
 
     A curvature is a value over a squared length, a rate the inverse of a curvature; of
     what else a number is, is guessed.
     """
-    size = len(next(iter(genes.values())))
-    chosen = rng.random((size, 1)) < share
-    powers = rng.integers(-REACH, REACH + 1, size=(size, 2)) * chosen
-    out, paces = {}, {f"a.{v}" for v in frame.paces}
-    for name, value in genes.items():
-        own = UNITS.get(name[0], (0, 0)) if name[1:].isdigit() else (0, 0)
+    size = rows.shape[1]
+    chosen = rng.random(size) < share
+    powers = rng.integers(-REACH, REACH + 1, size=(2, size)) * chosen
+    found: Array = np.ldexp(rows, _units(frame, rng) @ powers)
+    return found
+
+
+def _units(frame: Frame, rng: np.random.Generator) -> Array:
+    """Return the powers of length and value with which each gene grows."""
+    paces = {f"a.{v}" for v in frame.paces}
+    out = np.zeros((len(frame.genes), 2), dtype=int)
+    for row, name in enumerate(frame.genes):
         if name[:2] == "a.":
-            own = UNITS["a"] if name in paces else (0, 0)
+            out[row] = UNITS["a"] if name in paces else (0, 0)
         elif name[:2] in ("v.", "f."):
-            own = OTHERS[rng.integers(len(OTHERS))]
+            out[row] = OTHERS[rng.integers(len(OTHERS))]
         elif name[-3:-1] in (".h", ".c"):
-            own = UNITS[name[-2]]
+            out[row] = UNITS[name[-2]]
         elif name[-2:-1] == ".":
-            own = UNITS["x"]
-        shift = powers[:, :1] * own[0] + powers[:, 1:] * own[1]
-        out[name] = np.ldexp(value, shift)
+            out[row] = UNITS["x"]
+        elif name[1:].isdigit():
+            out[row] = UNITS.get(name[0], (0, 0))
     return out
+
+
+def stacked(genes: Genes, frame: Frame) -> Array:
+    """Return genes as a matrix, a gene's row in the order of the frame."""
+    return np.stack([genes[name][:, 0] for name in frame.genes])
+
+
+def parted(rows: Array, frame: Frame) -> Genes:
+    """Return the genes whose matrix this is."""
+    return {name: a[:, None] for name, a in zip(frame.genes, rows, strict=True)}
+
+
+def _kinds(frame: Frame) -> tuple[Array, Array]:
+    """Return which genes may be 0, and which less."""
+    kinds = np.array(list(frame.genes.values()))[:, None]
+    return kinds != POSITIVE, kinds == SIGNED
 
 
 def snapped(value: Array, bits: int) -> Array:
@@ -134,25 +157,23 @@ def children(genes: Genes, frame: Frame, rng: np.random.Generator, size: int) ->
     """Return perturbed copies of some models."""
     old = len(next(iter(genes.values())))
     parents, others = rng.integers(old, size=size), rng.integers(old, size=size)
-    scale = rng.choice([0.03, 0.2, 1.0, 3.0], size=(size, 1))
-    often = rng.choice([0.08, 0.25, 0.6], size=(size, 1))
-    mixed = rng.random((size, 1)) < 0.2
-    out: Genes = {}
-    for name, kind in frame.genes.items():
-        value = genes[name][parents]
-        swap = mixed & (rng.random((size, 1)) < 0.5)
-        value = np.where(swap, genes[name][others], value)
-        moved = value * 2 ** (rng.standard_normal((size, 1)) * scale)
-        if kind != POSITIVE:
-            zero = rng.random((size, 1))
-            moved = np.where(zero < 0.1, 0, moved)
-            grown = 2 ** (rng.standard_normal((size, 1)) * 2)
-            moved = np.where((value == 0) & (zero < 0.4), grown, moved)
-        if kind == SIGNED:
-            moved = np.where(rng.random((size, 1)) < 0.1, -moved, moved)
-        out[name] = np.where(rng.random((size, 1)) < often, moved, value)
-    out = in_other_units(out, frame, rng, 0.2)
-    return {name: snapped(value, bits_of(frame, 7)) for name, value in out.items()}
+    scale = rng.choice([0.03, 0.2, 1.0, 3.0], size=size)
+    often = rng.choice([0.08, 0.25, 0.6], size=size)
+    mixed = rng.random(size) < 0.2
+    every = stacked(genes, frame)
+    some, signed = _kinds(frame)
+    shape = len(every), size
+    swap = mixed & (rng.random(shape) < 0.5)
+    value = np.where(swap, every[:, others], every[:, parents])
+    moved = value * np.exp2(rng.standard_normal(shape) * scale)
+    zero = rng.random(shape)
+    moved = np.where(some & (zero < 0.1), 0, moved)
+    grown = np.exp2(rng.standard_normal(shape) * 2)
+    moved = np.where(some & (value == 0) & (zero < 0.4), grown, moved)
+    moved = np.where(signed & (rng.random(shape) < 0.1), -moved, moved)
+    moved = np.where(rng.random(shape) < often, moved, value)
+    moved = in_other_units(moved, frame, rng, 0.2)
+    return parted(snapped(moved, bits_of(frame, 7)), frame)
 
 
 def nearby(
@@ -174,35 +195,43 @@ def nearby(
     old = len(next(iter(genes.values())))
     best = np.floor(old * rng.random(size) ** 2).astype(int)
     one, two = rng.integers(old, size=(2, size))
-    way = rng.random((size, 1))
+    way = rng.random(size)
     along, wide, jumps = way < 0.3, (way >= 0.3) & (way < 0.55), way >= 0.9
-    factor = rng.choice([-0.5, 0.5, 1.0, 2.0], size=(size, 1))
-    names = list(frame.genes)
-    few = rng.integers(len(names), size=(size, 2))
-    out: Genes = {}
-    for place, (name, kind) in enumerate(frame.genes.items()):
-        value, a, b = (genes[name][rows] for rows in (best, one, two))
-        both = (a * b > 0) & (value != 0)
-        ratio_ = np.where(both, a / np.where(both, b, 1), 1)
-        differs = np.where(both, value * np.abs(ratio_) ** factor, value)
-        dice = rng.standard_normal((size, 1))
-        chosen = (few[:, :1] == place) | (few[:, 1:] == place)
-        step = np.where(wide, dice * scale / 4, np.where(chosen, dice * scale, 0))
-        moved = np.where(along, differs, value * np.exp2(step))
-        far = value * np.exp2(rng.integers(-12, 13, size=(size, 1)))
-        if kind != POSITIVE:
-            off = rng.random((size, 1))
-            far = np.where(off < 0.4, 0, far)
-            grown = np.exp2(rng.standard_normal((size, 1)) * 2)
-            far = np.where((value == 0) & (off < 0.8), grown, far)
-        if kind == SIGNED:
-            far = np.where(rng.random((size, 1)) < 0.2, -far, far)
-        twin = name[:1] + str(1 - int(name[1])) + name[2:] if name[1:2] in "01" else ""
-        if twin in genes:
-            same = rng.random((size, 1)) < 0.2
-            far = np.where(same, genes[twin][best], far)
-        out[name] = snapped(np.where(jumps & chosen, far, moved), bits_of(frame, FINE))
-    return out
+    factor = rng.choice([-0.5, 0.5, 1.0, 2.0], size=size)
+    every = stacked(genes, frame)
+    some, signed = _kinds(frame)
+    shape = len(every), size
+    few = rng.integers(len(every), size=(2, size))
+    places = np.arange(len(every))[:, None]
+    chosen = (few[0] == places) | (few[1] == places)
+    value, a, b = every[:, best], every[:, one], every[:, two]
+    both = (a * b > 0) & (value != 0)
+    ratio_ = np.where(both, a / np.where(both, b, 1), 1)
+    differs = np.where(both, value * np.abs(ratio_) ** factor, value)
+    dice = rng.standard_normal(shape) * scale
+    step = np.where(wide, dice / 4, np.where(chosen, dice, 0))
+    moved = np.where(along, differs, value * np.exp2(step))
+    far = value * np.exp2(rng.integers(-12, 13, size=shape))
+    off = rng.random(shape)
+    far = np.where(some & (off < 0.4), 0, far)
+    grown = np.exp2(rng.standard_normal(shape) * 2)
+    far = np.where(some & (value == 0) & (off < 0.8), grown, far)
+    far = np.where(signed & (rng.random(shape) < 0.2), -far, far)
+    same = (rng.random(shape) < 0.2) & (_twins(frame) != places)
+    far = np.where(same, value[_twins(frame)[:, 0]], far)
+    moved = np.where(jumps & chosen, far, moved)
+    return parted(snapped(moved, bits_of(frame, FINE)), frame)
+
+
+def _twins(frame: Frame) -> Array:
+    """Return where the same number of the other one of two clients is, a column."""
+    place = {name: row for row, name in enumerate(frame.genes)}
+    return np.array([
+        place.get(name[:1] + str(1 - int(name[1])) + name[2:], row)
+        if name[1:2] in ("0", "1")
+        else row
+        for name, row in place.items()
+    ])[:, None]
 
 
 def slower(genes: Genes, frame: Frame, factor: float) -> Genes:
@@ -235,7 +264,7 @@ def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> 
         if e is None:
             return None
         some = (one for one in frame.pushed if v in one.free)
-        return [r for one in some for _, r in building.residuals(e, one, None)]
+        return [r for one in some for _, r in left_over(e, one, None)]
 
     def met(factor: Array) -> Array:
         e = evaluated(factor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -101,13 +102,21 @@ def needed(e: Many, one: h.Hypothesis) -> tuple[Array | None, Array | None]:
     if isinstance(one, h.Convex):
         return e.function(one.function).lowest, e.number(one.modulus)
     if isinstance(one, h.Heterogeneity):
-        return _spread(e), e.number(one.bound)
+        return _once(e, _spread), e.number(one.bound)
     if isinstance(one, h.Variance):
-        return _second(e, e.at[one.client]), e.number(one.bound)
+        return _once(e, _second, e.at[one.client]), e.number(one.bound)
     if isinstance(one, h.BoundedGradients):
         axis = [*k.Side].index(one.side) if isinstance(one, h.BoundedBlock) else None
-        return _steepest(e, axis), e.number(one.bound)
+        return _once(e, _steepest, axis), e.number(one.bound)
     return None, None
+
+
+def _once(e: Many, make: Callable[..., Array], *about: int | None) -> Array:
+    """Return what functions and noise need, computed once."""
+    key = (make, *about)
+    if key not in e.needs:
+        e.needs[key] = make(e, *about)
+    return e.needs[key]
 
 
 def _second(e: Many, n: int, axis: int | None = None) -> Array:

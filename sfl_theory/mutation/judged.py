@@ -14,7 +14,7 @@ from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
-from sfl_theory.mutation.proving import derived
+from sfl_theory.mutation.proving import Conditions, derived
 from sfl_theory.mutation.reading import many_rounds
 from sfl_theory.mutation.search import TURNS, broken
 from sfl_theory.mutation.units import with_units
@@ -149,10 +149,11 @@ def _judged(
     units = with_units(around)
     proved: dict[int, Theorem] = {}
     dropped: dict[object, bool] = {}
+    seen: Conditions = {}
     for place, one in enumerate(around):
         if place in units and not dropped.get(one.summand, True):
             continue
-        theorem = _proof(one, known)
+        theorem = _proof(one, known, seen)
         if theorem is not None:
             proved[place] = theorem
         if one.factor == 0:
@@ -180,9 +181,11 @@ def _judged(
         yield Judged(name, one.operator, one.change, verdict, about, shown)
 
 
-def _proof(one: Neighbour, known: Sequence[Theorem]) -> Theorem | None:
+def _proof(
+    one: Neighbour, known: Sequence[Theorem], seen: Conditions
+) -> Theorem | None:
     """Return what the kernel derives the neighbour with from a known theorem."""
-    theorem = derived(one, known)
+    theorem = derived(one, known, seen)
     return theorem if theorem is not None and _decided(one, theorem, None) else None
 
 

@@ -32,8 +32,8 @@ from sfl_theory.mutation.crowd import (
 )
 
 MAX_OUTCOMES = 512
-SOME = 12
-"""Of a condition on more steps than these six are tried."""
+SOME = 4
+"""Of a condition on more steps than these four are tried."""
 LATE = (0, 1, 2, 3, 10, 1000)
 """Rounds at which a condition for all naturals is tried."""
 
@@ -62,6 +62,7 @@ class Many:
         self.mean = self.crowd.mean()
         self._memo: dict[Any, Any] = {}
         self._rounds: dict[Any, Any] = {}
+        self.needs: dict[Any, Array] = {}
         self.visited: dict[Any, list[Array]] = {}
         self._bits: dict[tuple[int, int, int], int] = {}
         self._signs: Array = np.zeros((1, 0), dtype=int)
@@ -227,14 +228,14 @@ class Many:
         self.at.pop(v, None)
 
     def some(self, closed: k.Closed) -> Iterator[int]:
-        """Yield the first, middle and last values of a bound variable, as `range`."""
+        """Yield the first, middle and last value of a bound variable, as `range`."""
         upper = 0
         if isinstance(closed.binder, k.Steps):
             upper = self.whole(closed.binder.upper)
         if upper <= SOME:
             yield from self.range(closed)
             return
-        for value in (0, 1, 2, upper // 2, upper - 2, upper - 1):
+        for value in (0, 1, upper // 2, upper - 1):
             self.at[closed.variable] = value
             yield value
         self.at.pop(closed.variable, None)

@@ -96,6 +96,7 @@ def with_products(known: Sequence[r.Theorem]) -> list[r.Theorem]:
     return out
 
 
+@lru_cache(maxsize=4000)
 def _flat(poly: Poly) -> Flat:
     """Return a polynomial with 1 + v for every count v."""
     products = poly.shifted().products

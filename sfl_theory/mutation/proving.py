@@ -24,40 +24,41 @@ Theorem = r.Theorem
 Rest = dict[k.LinAtom, Ratio]
 SUMS = 12
 """Sums of a number about which something is known beside the conditions."""
+SHORT = 12
+"""Terms of a number of which the kernel is asked even if nothing shows it."""
 LONG = 400
 """Terms of a number from which on it is rounded as the derivation says."""
 CARRIES = ("cut", "sum_over", "instantiate")
 """Rules whose first argument is a theorem, that may as well be a sharper one."""
 
 
-class Wanted:
-    """A neighbour, and what its conditions say about numbers."""
+class Known:
+    """What some conditions say about numbers; what was shown is kept."""
 
-    def __init__(self, one: Neighbour) -> None:
-        self.neighbour = one
-        self.hypotheses = one.hypotheses
-        self.target = one.right - one.left
-        numbers = (x for x in one.hypotheses if isinstance(x, h.Holds))
+    def __init__(self, hypotheses: frozenset[h.Hypothesis]) -> None:
+        self.hypotheses = hypotheses
+        numbers = (x for x in hypotheses if isinstance(x, h.Holds))
         self.signs = [r.assume(x.form) for x in numbers if not x.form.expects]
         self._kept: dict[Ratio, Theorem | None] = {}
 
     @cached_property
-    def known(self) -> list[Theorem]:
+    def with_products(self) -> list[Theorem]:
         """Conditions and their products."""
         return positivity.with_products(self.signs)
 
     def shown(self, c: Ratio) -> Theorem | None:
-        """Return that a number is >= 0 under the neighbour's conditions, or None."""
+        """Return that a number is >= 0 under the conditions, or None."""
         if c not in self._kept:
             self._kept[c] = self._shown(c)
         return self._kept[c]
 
     def _shown(self, c: Ratio) -> Theorem | None:
-        """Return that c >= 0; where it is not, the kernel is asked, and refuses."""
-        sums = list(self._on_sums(c))
-        if positivity.negative(c, [*self.signs, *sums]):
-            return self._by_one(c)
-        return positivity.shown(c, [*self.known, *sums]) or self._by_one(c)
+        """Return that c >= 0; of short numbers the kernel is asked in any case."""
+        sums, found = list(self._on_sums(c)), None
+        if not positivity.negative(c, [*self.signs, *sums]):
+            found = positivity.shown(c, [*self.with_products, *sums])
+        short = len(c.numerator.coefficients) <= SHORT
+        return self._by_one(c) if found is None and short else found
 
     def _by_one(self, c: Ratio) -> Theorem | None:
         """Return what the kernel says of c by one condition alone, or None."""
@@ -76,6 +77,22 @@ class Wanted:
             for one in every:
                 if one.binder == total.binder:
                     yield from _summed(one, total)
+
+
+Conditions = dict[frozenset[h.Hypothesis], Known]
+"""What conditions say: most neighbours of a statement have the same ones."""
+
+
+class Wanted:
+    """A neighbour, and what its conditions say about numbers."""
+
+    def __init__(self, one: Neighbour, seen: Conditions) -> None:
+        self.neighbour = one
+        self.hypotheses = one.hypotheses
+        self.target = one.right - one.left
+        if one.hypotheses not in seen:
+            seen[one.hypotheses] = Known(one.hypotheses)
+        self.shown = seen[one.hypotheses].shown
 
 
 def opened(closed: k.Closed, hint: str) -> tuple[Any, Any]:
@@ -123,9 +140,17 @@ def _summed(every: h.Every, total: k.Total) -> tuple[Theorem, ...]:
     return tuple(out)
 
 
-def derived(one: Neighbour, known: Iterable[Theorem]) -> Theorem | None:
-    """Return a theorem that is the neighbour, made from one of those known, or None."""
-    wanted = Wanted(one)
+def derived(
+    one: Neighbour, known: Iterable[Theorem], seen: Conditions | None = None
+) -> Theorem | None:
+    """Return a theorem that is the neighbour, made from one of those known, or None.
+
+    Args:
+        one: the neighbour.
+        known: what is proved.
+        seen: what conditions say, kept from neighbour to neighbour.
+    """
+    wanted = Wanted(one, {} if seen is None else seen)
     for theorem in known:
         found = _made(wanted, theorem)
         if found is not None:
@@ -180,6 +205,8 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
         signs.extend([sign] if sign is not None else [])
         return sign is not None
 
+    if not not_negative(number):
+        return None
     for value in [x for x in rest if isinstance(x, k.Value) and not _best(x)]:
         c = rest.pop(value)
         best = k.Value(value.function, k.vec(k.Star(value.function)))
@@ -198,8 +225,6 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
             squares.append((k.vec(atom.left), c))
         else:
             uses.append((_square(atom), c))
-    if not not_negative(number):
-        return None
     return r.combine(tuple(uses), tuple(squares), wanted.target, tuple(signs))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.mutation.crowd import Array, Shape
 from sfl_theory.mutation.far import Far
 from sfl_theory.mutation.many import Many
@@ -27,7 +28,23 @@ def error(e: Many, lin: k.Lin) -> Array:
     for atom, c in lin.coefficients.items():
         found = _error(e, atom) * np.abs(e.number(c))
         out = out + found.max(-1, keepdims=True)
+        if min(c.numerator.coefficients.values(), default=0) < 0:
+            rounded = _rounded(e, c) * np.abs(e.atom(atom))
+            out = out + rounded.max(-1, keepdims=True)
     return out
+
+
+def _rounded(e: Many, c: Ratio) -> Array:
+    """Return the rounding error of a number whose terms cancel, (models, outcomes)."""
+    out = 0 * e.ones
+    for factor, powers in c.numerator.products:
+        term = abs(float(factor)) * e.ones
+        for s, power in powers.items():
+            term = term * np.abs(e.number(k.symbol(s))) ** power
+        out = out + term
+    for poly, power in c.denominator:
+        out = out / e.number(poly) ** power
+    return EPS * out
 
 
 def _error(e: Many, atom: Any) -> Array:

@@ -146,12 +146,17 @@ class Search:
             idle = 0 if len(self.open) < before else idle + 1
 
     def _special(self) -> list[int]:
-        """Return the open neighbours with hypotheses of their own."""
-        return [
-            place
+        """Return the open neighbours with hypotheses of their own.
+
+        What breaks one with a relaxed condition breaks the one without the condition,
+        so that comes first.
+        """
+        own = {
+            place: self.around[place].hypotheses
             for place in sorted(self.open)
             if self.around[place].hypotheses != self.around[place].whole.hypotheses
-        ]
+        }
+        return [p for p, some in own.items() if not any(x < some for x in own.values())]
 
     def _common(self, special: Sequence[int]) -> list[int]:
         """Return the other open neighbours, of those broken by the same models one."""
@@ -342,21 +347,18 @@ class Search:
         return True
 
     def _shortened(self, place: int, frame: Frame, genes: Genes) -> Frame:
-        """Return about the shortest run of a model in which a neighbour is broken.
+        """Return a run at most twice as long as one in which a neighbour is broken.
 
         The kernel follows it round by round.
         """
         hypotheses = self.around[place].hypotheses
         for v in far_of(self.read) if frame.rounds > SOME else ():
-            low, high = 0, dict(frame.wholes)[v]
-            while high - low > max(1, high // 8):
-                n = (low + high) // 2
+            while n := dict(frame.wholes)[v] // 2:
                 other = resized(frame, self.read, hypotheses, v, n, self.rng)
                 found = other and self._evaluated(other, genes, (place,))
-                if other and found and found[0].get(place, [-1])[0] > MARGIN:
-                    frame, high = other, n
-                else:
-                    low = n
+                if not (other and found and found[0].get(place, [-1])[0] > MARGIN):
+                    break
+                frame = other
         return frame
 
     def _evaluated(

@@ -7,7 +7,7 @@ of this is trusted: a theorem is what the kernel's rules make of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
@@ -15,14 +15,14 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import interleaved, unrolled
-from sfl_theory.proofs.notation import combine, sum_over
+from sfl_theory.proofs.notation import combine, sum_over, total
 from sfl_theory.proofs.unrolled import atom_of, below, block, mean, n, tested
 from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
+from sfl_theory.worst_case.deviations import enter
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.silent import silence
 
 ZERO, ONE = Fraction(0), Fraction(1)
-GROUP = 16
 SIDES: dict[str, k.Side | None] = {
     "both": None,
     "client": k.Side.CLIENT,
@@ -359,6 +359,7 @@ class Assembly:
         Raises:
             ValueError: silent vectors cost more than squares of single vectors pay.
         """
+        apart: list[tuple[Row, Fraction]] = []
         for square in squares:
             row: Row = {}
             for atom, c in square.form:
@@ -374,11 +375,8 @@ class Assembly:
             if square.space.part == "mean":
                 self.squares.append((u, w))
             else:
-                self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), w))
-                means = [(self.mean(name), c) for name, c in row.items()]
-                for a, x in means:
-                    for b, y in means:
-                        self.common.add(a, b, -w * x * y)
+                apart.append((row, w))
+        enter(self, apart)
         if any(self.prices.values()):
             raise ValueError("the squares leave no room for vectors that vanish")
 
@@ -476,14 +474,6 @@ def fraction(number: Ratio) -> Fraction:
 
 def _whole(name: Name) -> bool:
     return isinstance(name, k.VecAtom) and k.side_of(name) is None
-
-
-def total(uses: Sequence[tuple[Theorem | k.Vec, Number]]) -> Theorem:
-    """Return the sum, added up in groups: a long sum costs its length every time."""
-    while len(uses) > GROUP:
-        groups = (uses[i : i + GROUP] for i in range(0, len(uses), GROUP))
-        uses = [(combine(*group), ONE) for group in groups]
-    return combine(*uses)
 
 
 def _over_weight(number: Ratio) -> Fraction:

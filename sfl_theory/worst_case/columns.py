@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,6 +16,7 @@ from sfl_theory.worst_case.interior import Progress, Solution
 from sfl_theory.worst_case.program import Constraint, Node, Program
 
 Pair = tuple[int, int]
+Place = tuple[int | None, Point | None]
 
 ALL_AT_ONCE, ALL_OUTCOMES = 400, 1000
 """So many inequalities are taken at once, where chance is enumerated."""
@@ -31,6 +32,8 @@ FIRST, DEEPER = 1e-2, 3
 """Nothing enters before this accuracy, in later turns a finer one."""
 FEW = 5
 """A rough point is left for no fewer than this share of inequalities per residual."""
+SHARES, MUCH = (0.2, 0.1, 0.05, 0.03, 0.01, 3e-3, 1e-3), 0.97
+"""Inequalities with less than such a share are left out, if these are not too few."""
 ROUGH = 1e-4
 """A warm start that gets no nearer than this is followed by a cold one."""
 
@@ -142,6 +145,64 @@ def limited(program: Program, span: int, tolerance: float) -> Found:
     constraints = [*given, *(program.interpolation(*pair) for pair in chosen)]
     solution = interior.solved(program, constraints, tolerance)
     return Found(tuple(constraints), solution, math.inf)
+
+
+def thinned(
+    program: Program, found: Found, enough: float, tolerance: float
+) -> list[Found]:
+    """Leave out inequalities that matter little, as long as the bound allows it.
+
+    A multiplier counts by its share of the largest one at either of its two points: so
+    what falls from round to round is compared with what is near it.
+
+    Args:
+        program: the program.
+        found: a solution.
+        enough: the bound that still has to be proved.
+        tolerance: of the float solver.
+
+    Returns:
+        Solutions for fewer and fewer inequalities, the given one first.
+    """
+    kept = [found]
+    index: dict[Place, int] = {
+        (node.client, node.point): k for k, node in enumerate(program.nodes)
+    }
+    while len(kept) <= TURNS:
+        one = kept[-1]
+        given = [a for a in one.constraints if a.inequality.kind != "interpolation"]
+        pairs = [
+            (a, by, _ends(a, index))
+            for a, by in zip(one.constraints, one.solution.multipliers, strict=True)
+            if a.inequality.kind == "interpolation"
+        ]
+        top = dict.fromkeys(range(len(program.nodes)), 0.0)
+        for _, by, ends in pairs:
+            for k in ends:
+                top[k] = max(top[k], by)
+        for k, node in enumerate(program.nodes):
+            top[k] = math.inf if node.point == STAR else top[k]
+        for share in SHARES:
+            chosen = [
+                a for a, by, ends in pairs if by > share * min(top[k] for k in ends)
+            ]
+            if len(chosen) > MUCH * len(pairs):
+                continue
+            constraints = (*given, *chosen)
+            solution = interior.solved(program, constraints, tolerance)
+            if solution.upper <= enough:
+                kept.append(Found(constraints, solution, math.inf))
+                break
+        else:
+            break
+    return kept
+
+
+def _ends(one: Constraint, index: Mapping[Place, int]) -> tuple[int, int]:
+    """Return the nodes between which an interpolation inequality is."""
+    who, ends = one.inequality.client, (one.inequality.at, one.inequality.other)
+    p, q = (index[who, at] for at in ends)
+    return p, q
 
 
 def _shifted(program: Program, says: Inequality) -> bool:

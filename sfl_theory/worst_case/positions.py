@@ -9,7 +9,6 @@ with the number of steps, not with its square or cube. The squares are found her
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
@@ -21,6 +20,7 @@ from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import atom_of, block, mean, n, now, tested, w
 from sfl_theory.worst_case.assembly import ONE, Assembly, Name, Row
 from sfl_theory.worst_case.certificate import Square
+from sfl_theory.worst_case.deviations import enter, squared
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.sparse import factored
 
@@ -37,13 +37,13 @@ class Positions(Assembly):
         for side in self.sides:
             self._steps(side)
         self._average()
-        self._deviations()
+        enter(self, factored(negative(self.own)))
         for side in self.sides:
             self._means(side)
         self._balance_values()
         self._stationary()
-        for row, weight in factored(negative(self.common)):
-            self.squares.append((self.vector(_fractions(row)), weight))
+        mine = {name: self.vector({name: ONE}) for name in self.common.rows}
+        self.uses += squared(factored(negative(self.common)), mine)
         return self.added()
 
     def _noises(self) -> None:
@@ -83,16 +83,6 @@ class Positions(Assembly):
             if row := self.own.eliminate(point(0), {self._model(t, side): ONE}):
                 lemma = unrolled.begins(run, side)
                 self.each.append((self.tested(lemma, t, self.vector(row)), -ONE))
-
-    def _deviations(self) -> None:
-        """Enter squares of the clients' deviations from means."""
-        for row, weight in factored(negative(self.own)):
-            u = self.vector(_fractions(row))
-            self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), weight))
-            means = [(self.mean(name), c) for name, c in row.items()]
-            for a, x in means:
-                for b, y in means:
-                    self.common.add(a, b, -weight * x * y)
 
     def _means(self, side: k.Side | None) -> None:
         """Replace mean gradients by the way of the means, measured from x* or x(0).
@@ -147,10 +137,6 @@ def negative(form: Quadratic[Name]) -> Quadratic[Name]:
     for a, b, c in form.items():
         found.add(a, b, -c)
     return found
-
-
-def _fractions(row: dict[Name, int]) -> Row:
-    return {name: Fraction(c) for name, c in row.items()}
 
 
 # Single steps without noise, tested with any w ----------------------------------------

@@ -1,11 +1,11 @@
 r"""From a float solution to a certificate: rounding, balancing, squares.
 
 Multipliers become dyadic rationals. What rounding leaves of the values' balance is sent
-back through x* (through x(0) without convexity), where both directions of an
-interpolation inequality exist, so a nonnegative amount is added to one of them. The
-leftover matrix is $LL^\top+R$ with a rounded Cholesky factor L and a remainder R, which
-is diagonally dominant, hence a sum of squares $|R_{ij}|\,\|v_i\pm v_j\|^2$ and a
-diagonal.
+to x* (to x(0) without convexity) along a tree of the largest multipliers; where one
+would become negative, a nonnegative amount is added to one of the two interpolation
+inequalities with x*. The matrix left over is $LL^\top+R$ with a rounded Cholesky factor
+L and a remainder R, which is diagonally dominant, hence a sum of squares
+$|R_{ij}|\,\|v_i\pm v_j\|^2$ and a diagonal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +127,14 @@ def _balance(program: Program, mine: _Multipliers) -> None:
         if (node.point == STAR if convex else node.value is None or not pinned)
     }
     left = imbalance(program, mine.uses)
+    for k, parent, place, sign in reversed(_tree(program, mine, homes)):
+        value, other = program.nodes[k].value, program.nodes[parent].value
+        if value is None or mine.amounts[place] + sign * left[value] < 0:
+            continue
+        mine.amounts[place] += sign * left[value]
+        if other is not None:
+            left[other] += left[value]
+        left[value] = ZERO
     for k, node in enumerate(program.nodes):
         home = homes[node.client]
         if k == home or node.value is None or not left[node.value]:
@@ -135,6 +144,36 @@ def _balance(program: Program, mine: _Multipliers) -> None:
         mine.add(program.interpolation(*edge), abs(rest))
     if any(imbalance(program, mine.uses)):
         raise NotRoundedError("the function values cannot be balanced")
+
+
+def _tree(
+    program: Program, mine: _Multipliers, homes: dict[int | None, int]
+) -> list[tuple[int, int, int, int]]:
+    """Return a tree of large multipliers that joins nodes to their client's home.
+
+    Returns:
+        For each node, after its parent: the node, the parent, the place of the
+        inequality between them, and 1 if more of it lowers what is left at the node.
+    """
+    index = {(node.client, node.point): k for k, node in enumerate(program.nodes)}
+    edges: dict[int, list[tuple[Fraction, int, int, int]]] = {}
+    for place, (one, by) in enumerate(zip(mine.constraints, mine.amounts, strict=True)):
+        says = one.inequality
+        if says.kind == "interpolation" and says.at and says.other:
+            p, q = (index[says.client, at] for at in (says.at, says.other))
+            edges.setdefault(p, []).append((-by, q, place, 1))
+            edges.setdefault(q, []).append((-by, p, place, -1))
+    found, joined = list[tuple[int, int, int, int]](), set(homes.values())
+    ways = [(*edge, home) for home in joined for edge in edges.get(home, [])]
+    heapify(ways)
+    while ways:
+        _, k, place, sign, parent = heappop(ways)
+        if k not in joined:
+            joined.add(k)
+            found.append((k, parent, place, sign))
+            for edge in edges[k]:
+                heappush(ways, (*edge, k))
+    return found
 
 
 def _orthogonal(program: Program, mine: _Multipliers) -> None:

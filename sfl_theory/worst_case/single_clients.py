@@ -17,9 +17,9 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.by_number import Numbers, client, of_client
-from sfl_theory.proofs.notation import combine
+from sfl_theory.proofs.notation import combine, total
 from sfl_theory.proofs.unrolled import W, atom_of, block, n, tested, w
-from sfl_theory.worst_case.assembly import SIDES, Name, Row, fraction, total
+from sfl_theory.worst_case.assembly import SIDES, Name, Row, fraction
 from sfl_theory.worst_case.certificate import Atom, Point, Square
 from sfl_theory.worst_case.quadratic import Quadratic
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
 from sfl_theory.worst_case.chains import Chained, noise_after_draws
-from sfl_theory.worst_case.columns import Found, limited, searched
+from sfl_theory.worst_case.columns import Found, limited, searched, thinned
 from sfl_theory.worst_case.exact import check
 from sfl_theory.worst_case.instance import Instance, mended, parabola
 from sfl_theory.worst_case.interior import Progress
@@ -21,13 +22,14 @@ from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
 from sfl_theory.worst_case.setting import Setting
 
-TOLERANCES = ((1500, 1e-7), (10**9, 2e-5))
+FINEST = 1e-7
+TOLERANCES = ((1500, FINEST), (10**9, 2e-5))
 """Of the float solver, by how many interpolation inequalities there are."""
 NEAR = 1e-5
 """So near an instance is looked for, or twice the tolerance."""
 SLACKS = (0, 1, 10)
 LOST = Fraction(1, 10**6)
-"""By so much, relative, a bound of inequalities between near points may be larger."""
+"""By so much, relative, a bound of fewer inequalities may be larger."""
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
@@ -141,11 +143,12 @@ def _worst_case(
     )
 
 
-def nearby(found: WorstCase) -> WorstCase:
+def fewest(found: WorstCase) -> WorstCase:
     """Return a worst case whose certificate may be of fewer inequalities.
 
-    Those between points that are near each other in the run leave over what is sparse,
-    so a proof of it is short. Often they are enough.
+    Each costs its part of a proof. Those between points that are near each other in the
+    run are often enough, and of these, or of the certificate's, `columns.thinned` keeps
+    the ones that matter.
 
     Args:
         found: with a certificate.
@@ -156,16 +159,18 @@ def nearby(found: WorstCase) -> WorstCase:
     setting, known = found.setting, found.certificate
     if known is None or not setting.stepwise:
         return found
-    steps, tolerance = max(setting.tau, setting.late), TOLERANCES[0][1]
-    for span in (steps, 2 * steps):
-        with one_thread():
-            near = limited(found.program, span, tolerance)
-            try:
-                other = _certified(found.program, near, tolerance)
-            except NotRoundedError:
+    program, steps, tolerance = found.program, max(setting.tau, setting.late), FINEST
+    enough = known.bound * (1 + LOST)
+    with one_thread():
+        for span in (steps, None):
+            begun = limited(program, span, tolerance) if span else found.found
+            if span and begun.solution.upper > float(enough):
                 continue
-        if other.bound <= known.bound * (1 + LOST):
-            return replace(found, certificate=other)
+            for one in reversed(thinned(program, begun, float(enough), tolerance)):
+                with suppress(NotRoundedError):
+                    other = _certified(program, one, tolerance)
+                    if other.bound <= enough:
+                        return replace(found, certificate=other)
     return found
 
 

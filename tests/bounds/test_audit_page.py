@@ -102,6 +102,9 @@ def test_the_table_defines_the_letters_of_its_statements(paper: str) -> None:
         for side, parts in sides:
             for symbol in parts[0].says.definitions if parts else ():
                 assert mathml(symbol, display=False) in side, (name, symbol)
+    if paper == "han2024":  # which of the two cases the row shows
+        case = mathml(r"\tau=\tilde\tau+d", display=False)
+        assert case in rows["han2024/thm-3.6/non_convex"].split("</td><td>")[0]
 
 
 def test_every_gap_is_in_the_book(page: Path) -> None:
@@ -155,6 +158,9 @@ UNFOLDED = """
     await wait(3000);
     const closed = [...d.querySelectorAll(".entry")].filter((one) => one.open);
     const entry = d.getElementById("dachille2024/prop-1");
+    const top = (one) => one.getBoundingClientRect().top;
+    const tools = d.getElementById("tools").getBoundingClientRect().bottom;
+    const covered = [tools > top(entry), tools > top(d.querySelector(".side"))];
     const steps = entry.querySelector("details.steps");
     steps.open = true;
     await wait(3000);
@@ -171,7 +177,8 @@ UNFOLDED = """
         "[data-f]").length, formulas: entry.querySelectorAll("math").length,
         lines: lines.length, told: told.length, refers,
         left: entry.textContent.match(/[@#]\\w+;/),
-        errors: entry.querySelectorAll("merror").length, folded: !entry.open };
+        errors: entry.querySelectorAll("merror").length, folded: !entry.open,
+        scrolled: d.documentElement.scrollTop, covered };
 """
 
 POINTED = """
@@ -230,6 +237,8 @@ def test_a_deep_link_opens_its_entry_and_a_proof_unfolds(
     assert all(before < line for before, line in found["refers"])
     assert found["left"] is None
     assert found["errors"] == 0
+    assert found["scrolled"] > 0
+    assert found["covered"] == [False, False]  # entry and contents, by the tools
     assert found["folded"]
 
 

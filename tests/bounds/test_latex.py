@@ -30,7 +30,7 @@ KNOWN = frozenset(
     beta gamma delta epsilon zeta eta theta kappa lambda mu xi rho sigma tau phi
     Gamma Delta Lambda nabla sum frac sqrt left right langle rangle mathbb mathrm
     text tilde bar hat le ge ne cdot dots mid sim in max min pm mp times top to
-    binom lceil rceil lfloor rfloor bigl bigr qquad quad exp log Rightarrow subset
+    binom surd lceil rceil lfloor rfloor bigl bigr qquad quad exp log Rightarrow subset
     prec
     """,
     )
@@ -103,8 +103,12 @@ def test_claims_of_all_papers() -> None:
 @pytest.mark.parametrize(
     ("words", "tex"),
     [
-        ("5 % of a_n", r"5 \% of a\_n"),
-        ("x^0 < {1}", r"x\textasciicircum{}0 \textless{} \{1\}"),
+        ("5 % of a_b", r"5 \% of a\_b"),
+        ("x^T < {1}", r"x\textasciicircum{}T \textless{} \{1\}"),
+        ("5 % of a_n", r"5 \% of $a_{n}$"),
+        ("sum_n grad F_n", r"$\sum_{n}$ $\nabla F_{n}$"),
+        ("2^2000 outcomes", r"2$^{2000}$ outcomes"),
+        ("tau_server, sigma_n^2 <= 1$", r"$\tilde{\tau}$, $\sigma_{n}^{2}$ $\le$ 1\$"),
         ("$a_n$ & b", r"$a_n$ \& b"),
         ("costs 5$", r"costs 5\$"),
     ],

@@ -57,7 +57,8 @@ def test_a_paper_page_has_every_claim_under_its_anchor() -> None:
 
 
 def test_prose_is_shown_as_it_is() -> None:
-    assert words.prose("x^0 = x* and $a_n$ <b>") == r"x^0 = x\* and $a_n$ \<b\>"
+    assert words.prose("x^T = x* and $a_n$ <b>") == r"x^T = x\* and $a_n$ \<b\>"
+    assert words.prose("a_n, x_s, $a_n$") == r"aₙ, x\_s, $a_n$"
     assert words.prose("5 $ only_x") == r"5 \$ only\_x"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfl_theory import written as w
 from sfl_theory.claims import parts_of
 from sfl_theory.ledger import ledger
-from sfl_theory.plain import in_plain, plain
+from sfl_theory.plain import in_plain, in_words, plain
 
 SYMBOLS = {
     w.positive("S"): Fraction(2, 3),
@@ -136,3 +136,35 @@ def test_what_is_not_known_is_shown_as_written(tex: str) -> None:
 
 def test_a_single_dollar_is_a_dollar() -> None:
     assert in_plain("5 $ only") == "5 $ only"
+
+
+@pytest.mark.parametrize(
+    ("spelled", "shown"),
+    [
+        ("carry no a_n: sum_n grad F_n, not grad f.", "carry no aₙ: Σₙ ∇Fₙ, not ∇f."),
+        ("up to 1/(8 S tau sum a_n/q_n) <= eta^t", "up to 1/(8 S τ Σ aₙ/qₙ) ≤ ηᵗ"),
+        ("tau_server^2 != tau, (T + 1)^2, x^0", "τ̃² ≠ τ, (T + 1)², x⁰"),
+        ("alpha/sqrt(kappa) for 8S/mu - 1", "α/√(κ) for 8S/μ - 1"),
+        ("the sum of gradients, a betatron, mu-values", None),
+        ("see text/learning-rate/tau, li2020/Gamma, tau_max", "τ_max"),
+    ],
+)
+def test_sentences_have_signs_for_what_they_spell(spelled: str, shown: str) -> None:
+    if spelled.startswith("see"):
+        assert in_words(spelled) == spelled.replace("tau_max", shown)
+    elif shown is None:
+        assert in_words(spelled) == spelled.replace("mu-", "μ-")
+    else:
+        assert in_words(spelled) == shown
+
+
+def test_ids_in_the_ledgers_sentences_stay() -> None:
+    """And what is shown is not changed by being shown again."""
+    ids = {claim.id for claim in ledger().claims()}
+    names = ids | {short for one in ids if "-" in (short := one.split("/", 1)[1])}
+    for claim in ledger().claims():
+        for text in (claim.title, claim.cause, claim.scope):
+            before = {one.strip(".,;:()") for one in text.split()} & names
+            after = {one.strip(".,;:()") for one in in_words(text).split()}
+            assert before <= after, text
+            assert in_words(in_words(text)) == in_words(text)

@@ -76,3 +76,17 @@ def test_multipliers_and_squares_are_told() -> None:
     told = "".join(map(str, last.reason))
     assert told.startswith("From $c$ times 1, 2 and the square ")
     assert r"$2 \mathbb{E}\|x - y\|^2$" in told
+
+
+def test_what_adds_nothing_is_not_told() -> None:
+    """A sum of squares with the weight 0 is no reason of the line that takes it."""
+    c = k.symbol(k.Var("c", Sort.POSITIVE))
+    x, y = k.vec(k.Point("x")), k.vec(k.Point("y"))
+    square = r.combine((), ((x, ratio(1)),), None, ())
+    over = r.sum_over(square, k.CLIENTS, k.Client("n"), ratio(0), ())
+    convex = derived.convex(k.MEAN, ratio(0), x, y)
+    both = r.combine(((convex, c), (over, c)), (), None, ())
+    *_, last = Steps(Writer()).of(both)
+    told = "".join(map(str, last.reason))
+    assert told.startswith("From $c$ times")
+    assert "summed" not in told

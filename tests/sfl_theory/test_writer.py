@@ -51,7 +51,7 @@ def test_no_letter_of_a_statement_is_left_undefined() -> None:
     """What a paper calls gamma, beta, B_1, ... is a parameter or is defined beside."""
     says = [part.says for c in ledger().claims() for _, part in parts_of(c)]
     ever = {one.partition(" = ")[0] for each in says for one in each.definitions}
-    assert {r"\gamma", r"\beta", r"\kappa", "B_1", "B_2"} <= ever
+    assert {r"\gamma", r"\beta", r"\kappa", "B_1", "B_2", r"\tau_{\min}"} <= ever
     ever -= {*"STnzB", r"\tau"}  # letters of other things, too
     for each in says:
         parts = (each.left.value, each.right.value, *each.hypotheses)
@@ -71,7 +71,10 @@ def test_definitions_follow_what_is_written_to_its_letters() -> None:
     both = [r"\gamma = 8 \kappa - 1", r"\kappa = \frac{S}{\mu}"]
     assert w.definitions(here, gamma * kappa) == both
     assert w.definitions(*w.at_most(kappa, 1).of) == both[1:]
-    assert w.definitions(w.called(S, "L"), w.called(mu + S - mu, "S")) == []
+    assert w.definitions(w.called(S, "L")) == []
+    assert w.definitions(w.called(mu + S - mu, "S")) == []
+    assert w.definitions(w.called(S, "L"), mu / S) == ["L = S"]
+    assert w.definitions(w.called(S, r"\max\{L, \mu\}"), mu / S) == []
 
 
 def test_statements_are_typeset_as_themselves() -> None:

@@ -18,7 +18,7 @@ def test_dissimilarity_is_that_of_slopes_and_nothing_where_clients_are_alike() -
     one, read = read_part("han2024/eq-44")
     (bound,) = (x for x in one.hypotheses if isinstance(x, h.Heterogeneity))
     rng, dice, compared = random.Random(1), np.random.default_rng(1), 0
-    for _ in range(40):
+    for _ in range(120):
         frame = drawn_frame(read, one.hypotheses, frozenset(), rng)
         if frame is None or frame.shape == "bent" or frame.clients < 3:
             continue

@@ -16,11 +16,14 @@ from small_settings import BOUNDED, HALF, ONE, SLOW, UNEQUAL, V2, asked
 
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import constant
+from sfl_theory.worst_case import exact
 from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
+from sfl_theory.worst_case.columns import thinned
 from sfl_theory.worst_case.proof import prove
 from sfl_theory.worst_case.quadratic import Quadratic
+from sfl_theory.worst_case.rounding import certified
 from sfl_theory.worst_case.setting import Setting
-from sfl_theory.worst_case.solve import LOST, WorstCase, nearby, worst_case
+from sfl_theory.worst_case.solve import FINEST, LOST, WorstCase, fewest, worst_case
 from sfl_theory.worst_case.sparse import factored
 
 THIRD = Q(1, 3)
@@ -94,21 +97,54 @@ def test_other_runs_are_proved_in_gradients(other: Setting) -> None:
     assert not other.stepwise
 
 
-def test_near_inequalities_lose_little_and_make_a_short_proof() -> None:
-    known = worst_case(asked(5 * ONE, **BOUNDED), below=False)
-    near = nearby(known)
-    assert known.certificate is not None and near.certificate is not None
-    assert near.certificate.bound <= known.certificate.bound * (1 + LOST)
-    assert len(near.certificate.uses) < len(known.certificate.uses)
-    text = prove(near.certificate, sparse=True).document()
+@cache
+def long_run(name: str) -> WorstCase:
+    return worst_case(LONG[name], below=False)
+
+
+LONG = {
+    "bounded gradients": asked(5 * ONE, **BOUNDED),
+    "convex": asked(6 * ONE, mu=Q(0)),
+    "drift": asked(6 * ONE, mu=HALF, **BOUNDED),
+    "visits": asked(3 * ONE, 3 * SLOW, **V2),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_few_inequalities_lose_little_and_make_a_short_proof(name: str) -> None:
+    known = long_run(name)
+    few = fewest(known)
+    assert known.certificate is not None and few.certificate is not None
+    assert few.certificate.bound <= known.certificate.bound * (1 + LOST)
+    assert 5 * len(few.certificate.uses) < 4 * len(known.certificate.uses)
+    text = prove(few.certificate, sparse=True).document()
     (claim,) = replay(text)
-    assert claim.right == constant(near.certificate.bound)
-    assert 2 * len(text) < len(prove(known.certificate).document())
+    assert claim.right == constant(few.certificate.bound)
+    assert len(text) < len(prove(known.certificate).document())
 
 
-def test_where_near_inequalities_are_too_few_all_are_taken() -> None:
-    known = worst_case(asked(6 * ONE, mu=Q(0)), below=False)
-    assert nearby(known) is known
+@pytest.mark.parametrize("name", LONG)
+def test_thinning_stops_at_the_bound_that_has_to_be_proved(name: str) -> None:
+    known = long_run(name)
+    tight = float(known.found.solution.upper)
+    for enough in (tight * (1 + 1e-5), tight * 1.1):
+        kept = thinned(known.program, known.found, enough, FINEST)
+        sizes = [len(one.constraints) for one in kept]
+        assert sizes == sorted(sizes, reverse=True) and len(sizes) > 1
+        assert all(one.solution.upper <= enough for one in kept[1:])
+    assert thinned(known.program, known.found, tight / 2, FINEST) == [known.found]
+
+
+def test_rounded_values_are_balanced_by_inequalities_that_are_there() -> None:
+    known = long_run("bounded gradients")
+    *_, few = thinned(known.program, known.found, 1.01 * known.value, FINEST)
+    multipliers = [float(by) for by in few.solution.multipliers]
+    made = certified(known.program, few.constraints, multipliers)
+    assert exact.check(made) is None
+    asked_for = {one.inequality for one in few.constraints}
+    assert {says for says, _ in made.uses} <= asked_for
+    worse = [by * (1 + 1e-7 * place) for place, by in enumerate(multipliers)]
+    assert exact.check(certified(known.program, few.constraints, worse)) is None
 
 
 # What has to be rejected ------------------------------------------------------------

@@ -1,0 +1,73 @@
+"""Squares of vectors, and of the clients' deviations from means, with few pairs.
+
+A sum of squares is a theorem on free points first, in which each pair of points is left
+once; then vectors are put in. So what a pair costs, an average over the clients for
+instance, is paid for each pair of the form, not for each pair of every square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs.notation import total
+from sfl_theory.worst_case.quadratic import Quadratic
+
+if TYPE_CHECKING:
+    from sfl_theory.worst_case.assembly import Assembly, Name
+
+ZERO, ONE = Fraction(0), Fraction(1)
+Amount = int | Fraction
+
+
+def squared(
+    squares: Iterable[tuple[Mapping[Name, Amount], Fraction]],
+    vectors: Mapping[Name, k.Vec],
+) -> list[tuple[Theorem, Fraction]]:
+    """Return that weighted squares of sums of named vectors are not negative.
+
+    Args:
+        squares: how much of each vector, and the weight.
+        vectors: by their names.
+
+    Returns:
+        The theorem, to be taken once; nothing without squares.
+    """
+    points = {name: k.Point(f"u{place}") for place, name in enumerate(vectors)}
+    found = [
+        (k.Vec({points[name]: ratio(c) for name, c in row.items()}), weight)
+        for row, weight in squares
+    ]
+    values = tuple((point, vectors[name]) for name, point in points.items())
+    return [(rules.instantiate(total(found), values, ()), ONE)] if found else []
+
+
+def enter(
+    parts: Assembly, squares: Iterable[tuple[Mapping[Name, Amount], Fraction]]
+) -> None:
+    """Add squares of the clients' deviations from means.
+
+    Args:
+        parts: to which they are added.
+        squares: of client n's vectors: how much of each, and the weight.
+    """
+    squares, form = [*squares], Quadratic["Name"]()
+    for row, weight in squares:
+        for place, (a, x) in enumerate(pairs := [*row.items()]):
+            for b, y in pairs[: place + 1]:
+                form.add(a, b, Fraction(weight * x * y * (1 if a == b else 2)))
+    away = {a: parts.vector({a: ONE, parts.mean(a): -ONE}) for a in form.rows}
+    parts.each += squared(squares, away)
+    beside: dict[Name, dict[Name, Fraction]] = {a: {} for a in form.rows}
+    for a, b, c in form.items():
+        parts.common.add(parts.mean(a), parts.mean(b), -c)
+        for one, other in ((a, b), (b, a)):
+            known = beside[one].get(parts.mean(other), ZERO)
+            beside[one][parts.mean(other)] = known - c
+    for u, row in beside.items():
+        parts.linear(u, row, ONE)
