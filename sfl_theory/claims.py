@@ -280,12 +280,20 @@ def repaired(change: str, *parts: Part) -> Repair:
     return Repair(parts, change)
 
 
+@dataclass(frozen=True)
+class Defect:
+    """What is wrong in a paper once and breaks several claims, in a sentence."""
+
+    words: str
+
+
 class Told(TypedDict, total=False):
     """What a claim may tell besides its statements."""
 
     severity: Severity | None
     scope: str
     cause: str
+    root: Defect | None
     words: str
     uses: str
     first_failure: str
@@ -306,6 +314,7 @@ class Claim:
         severity: of a refutation.
         scope: for which hypotheses it is proved or refuted, what is known of others.
         cause: what is wrong, in one line.
+        root: of a refutation, the defect that others have, too.
         words: the whole in prose; for an open claim, what was tried.
         uses: ids of what the printed proof rests on; those of the same paper without
             its key.
@@ -322,6 +331,7 @@ class Claim:
     severity: Severity | None = None
     scope: str = ""
     cause: str = ""
+    root: Defect | None = None
     words: str = ""
     uses: str = ""
     first_failure: str = ""
@@ -337,7 +347,7 @@ class Claim:
             isinstance(part.by, Model) and not part.says.denied for part in self.parts
         )
         told = self.severity is not None and self.cause != ""
-        untold = self.severity is None and self.cause == ""
+        untold = self.severity is None and self.cause == "" and self.root is None
         if not (told if refuted else untold):
             raise ValueError(f"{self.id}: severity and cause belong to a refutation")
 

@@ -12,7 +12,7 @@ from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.drawn import Drawn
 from bounds.page.links import badge, link, links, severity
 from bounds.page.sharper import RESULTS, SETTING
-from sfl_theory.claims import Claim, Part, Severity
+from sfl_theory.claims import Claim, Defect, Part, Severity
 from sfl_theory.ledger import STATUSES, Entry
 from sfl_theory.registry import case_of
 
@@ -176,24 +176,27 @@ def causes(entries: Sequence[Entry]) -> list[Cause]:
     for name, used in uses.items():
         for one in used:
             users[one].append(name)
-    groups = defaultdict[str, list[Entry]](list)
+    groups = defaultdict[Defect, list[Entry]](list)
     for name in by:
         entry = by[name]
         if name in broken and (
             entry.claim.severity is Severity.THEOREM or not reached(name, uses) & broken
         ):
-            groups[entry.claim.cause].append(entry)
+            own = Defect(entry.claim.cause)
+            groups[entry.claim.root or own].append(entry)
     order = list(Severity)
     found = []
-    for words, own in groups.items():
-        names = {entry.claim.id for entry in own}
+    for root, breaks in groups.items():
+        names = {entry.claim.id for entry in breaks}
         above = set[str]().union(*(reached(name, users) for name in names)) - names
         hanging = [entry for entry in entries if entry.claim.id in above]
         found.append(
             Cause(
-                words,
-                min((e.claim.severity or Severity.SLIP for e in own), key=order.index),
-                tuple(own),
+                root.words,
+                min(
+                    (e.claim.severity or Severity.SLIP for e in breaks), key=order.index
+                ),
+                tuple(breaks),
                 tuple(e for e in hanging if e.claim.kind in RESULTS),
                 tuple(e for e in hanging if e.claim.kind not in RESULTS),
             )

@@ -6,8 +6,10 @@ import json
 import re
 import zlib
 from base64 import b64encode, b85decode
+from collections import defaultdict
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +22,7 @@ from bounds.mathml import mathml
 from bounds.page import LARGEST
 from bounds.page.drawn import Drawn
 from bounds.page.sheet import packed
-from bounds.page.triage import reached, results
+from bounds.page.triage import causes, reached, results
 from sfl_theory.claims import Claim, Severity
 from sfl_theory.ledger import Entry, Outcome, entered, ledger
 from sfl_theory.papers import PAPERS
@@ -287,3 +289,25 @@ def test_claims_that_use_each_other_are_drawn() -> None:
     uses = {"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": []}
     drawn = graph({name: Node("proved", name) for name in uses}, uses, "circle")
     assert drawn.count('class="edge"') == 4
+
+
+def test_claims_with_one_defect_hang_on_one_root_cause() -> None:
+    """However their own causes are worded; each defect stands once."""
+    entries = [
+        SimpleNamespace(
+            claim=claim,
+            outcome=SimpleNamespace(status="refuted" if claim.severity else "proved"),
+        )
+        for claim in ledger().claims()
+        if claim.id.startswith("han2024/")
+    ]
+    found = {one.words: {e.claim.id for e in one.claims} for one in causes(entries)}
+    assert len(found) == len(causes(entries))
+    roots = defaultdict(set)
+    for claim in (entry.claim for entry in entries):
+        if claim.root and claim.severity is Severity.THEOREM:
+            roots[claim.root.words].add(claim.id)
+    assert len(roots) >= 3
+    assert all(claims <= found[words] for words, claims in roots.items())
+    (unweighted,) = (found[one] for one in found if "carry no a_n" in one)
+    assert {f"han2024/{x}" for x in ("eq-110", "alg-2/objective")} < unweighted

@@ -43,7 +43,7 @@ def test_a_checker_that_accepts_everything_gives_exit_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "sfl_theory.mutation.judged._proof", lambda one, known: known[0]
+        "sfl_theory.mutation.judged._proof", lambda one, known, seen: known[0]
     )
     assert main(["--mutate", "--claim", CLAIM]) == 1
     assert "WRONGLY PROVED" in capsys.readouterr().out

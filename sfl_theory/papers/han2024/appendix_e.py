@@ -19,6 +19,7 @@ from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024 import (
     block_rates,
     blocks,
+    defects,
     induction,
     one_round_steps,
     superposition,
@@ -229,8 +230,8 @@ DESCENT = Descent(PRINTED.run, tau, tau**2, tau, NOISE, RATES)
 DESCENT_EQUAL = replace(DESCENT, more=EQUAL)
 WEIGHTED = Descent(s.run(Version.V2_WEIGHTED), tau, tau**2, tau, NOISE, RATES[:1])
 AGAINST = (
-    "SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f. With "
-    "unequal weights it may climb f by O(eta), the bound admits O(eta^2)."
+    f"{defects.NO_WEIGHTS.words} With unequal weights it may climb f by O(eta), the "
+    "bound admits O(eta^2)."
 )
 SCOPE = "for unequal weights; true as printed for equal ones (see the repair)"
 BY_VISITS = (
@@ -309,6 +310,7 @@ EQ_123 = Kind.EQUATION(
     Part(DESCENT.one_round(), BROKEN),
     severity=Severity.PROOF,
     cause=AGAINST,
+    root=defects.NO_WEIGHTS,
     scope=SCOPE,
     uses="prop-C.4 eq-117 eq-120 eq-121 eq-122 cond-E.3",
     repair=repaired(
@@ -332,6 +334,7 @@ EQ_124 = Kind.EQUATION(
     ),
     severity=Severity.PROOF,
     cause=AGAINST,
+    root=defects.NO_WEIGHTS,
     scope=SCOPE,
     uses="eq-123",
     repair=repaired(
@@ -365,6 +368,7 @@ EQ_125 = Kind.EQUATION(
     ALL_ROUNDS,
     severity=Severity.THEOREM,
     cause=AGAINST,
+    root=defects.NO_WEIGHTS,
     scope=SCOPE,
     uses="eq-124",
     repair=REPAIRED,

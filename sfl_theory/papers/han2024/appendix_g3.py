@@ -19,7 +19,7 @@ from sfl_theory.claims import Kind, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.papers.han2024 import blocks, theorems
+from sfl_theory.papers.han2024 import blocks, defects, theorems
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
@@ -335,6 +335,7 @@ class Conclusion:
             Part(self.says(DESCENT), BROKEN, self.reading),
             severity=Severity.PROOF,
             cause=AGAINST,
+            root=defects.NO_WEIGHTS,
             scope=SCOPE,
             uses=self.uses,
             repair=repaired(change, equally, *more),
@@ -367,6 +368,7 @@ EQ_185 = Kind.EQUATION(
     *theorems.THEOREM_39.parts,
     severity=Severity.THEOREM,
     cause=AGAINST,
+    root=defects.NO_WEIGHTS,
     scope=theorems.THEOREM_39.scope,
     uses="eq-184",
     repair=theorems.THEOREM_39.repair,

@@ -14,6 +14,7 @@ from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, tilt
+from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import DRIFT, TWO, V1, link
 from sfl_theory.papers.han2024.setting import (
@@ -177,6 +178,7 @@ def swapped(theorem: str, side: str, own: Number, other: Number) -> Claim:
         ),
         severity=Severity.SLIP,
         cause="tau and tau_server are swapped.",
+        root=defects.SWAPPED,
         scope=f"for {larger}; the other way round it is met from t = 1 on, but smaller "
         "than the proof needs. The proof (App. D.1) uses both the right way.",
         repair=repaired(

@@ -17,7 +17,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, huber
-from sfl_theory.papers.han2024 import one_round
+from sfl_theory.papers.han2024 import defects, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import ZERO, Contraction, whole_and_blocks
 from sfl_theory.papers.han2024.one_round import JOINT, Block, bent, half, ordered, shown
@@ -238,6 +238,7 @@ class Merged:
             "could hold for well chosen rates at most",
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
+            root=defects.NO_RATE,
             uses=f"eq-{number - 1}",
             repair=repaired(
                 f"the mean gap of the rounds at a constant rate, {self.change}",

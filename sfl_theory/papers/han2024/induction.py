@@ -24,6 +24,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as V
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024.one_round import Block, asked, shown
 from sfl_theory.papers.han2024.setting import (
     G2,
@@ -312,6 +313,7 @@ class Induction:
             cause="At t = 0 it needs 8 B_2/(mu^3 (gamma_s+1)) >= 8 B_2/(mu^3 gamma_s)."
             if self.many
             else "At t = 0 it needs 8 B_2/(mu^3 (gamma+1)) >= 8 B_2/(mu^3 gamma).",
+            root=defects.FIRST_STEP,
             repair=repaired(
                 "t >= 1; t = 0 needs an argument of its own",
                 self.proved(
@@ -352,6 +354,7 @@ class Induction:
             "below 0, and the rate is negative."
             if self.many
             else "False at t = 0: 4/(8S - mu) > 1/(2S).",
+            root=defects.FIRST_RATE,
             repair=repaired(
                 "t >= 1",
                 self.proved(

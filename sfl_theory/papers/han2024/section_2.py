@@ -15,6 +15,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import Exact, federation, huber, plus, tilt
+from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, S, T, a, eta, f, i, j, n, run, t, tau
 from sfl_theory.proofs import aggregation
@@ -310,6 +311,7 @@ ALG_2_OBJECTIVE = Kind.ALGORITHM(
     ),
     severity=Severity.THEOREM,
     cause="It steps along sum_n grad_s F_n: the weights a_n are missing.",
+    root=defects.NO_WEIGHTS,
     scope="for unequal weights, where the server minimises another function; true as "
     "printed for a_n = 1/N",
     repair=repaired(

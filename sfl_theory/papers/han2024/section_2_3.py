@@ -16,6 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import federation, huber, plus, quadratic, tilt
+from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, run, t, tau
 from sfl_theory.proofs import aggregation
@@ -78,8 +79,8 @@ EQ_3 = Kind.ALGORITHM(
         "update, see the repair",
     ),
     severity=Severity.THEOREM,
-    cause="The sum of a_n/q_n over the participants is not 1: (3) scales the model "
-    "even where gradients vanish.",
+    cause=defects.SCALED.words,
+    root=defects.SCALED,
     scope="where q_n < 1 for some n; for q_n = 1 it is (2)",
     uses="eq-2",
     repair=repaired(

@@ -17,7 +17,13 @@ from sfl_theory.claims import Claim, Kind, Part, Says, broken, proved, repaired,
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, huber, parabola, plus
-from sfl_theory.papers.han2024 import appendix_e, last_iterate, printed, section_3_text
+from sfl_theory.papers.han2024 import (
+    appendix_e,
+    defects,
+    last_iterate,
+    printed,
+    section_3_text,
+)
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
@@ -136,6 +142,7 @@ def second(
         severity=claims.Severity.THEOREM,
         scope=scope,
         cause=UNWEIGHTED,
+        root=defects.NO_WEIGHTS,
         uses=uses,
         repair=repair,
     )

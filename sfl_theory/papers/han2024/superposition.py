@@ -15,7 +15,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Participants, Side, Vec
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.han2024 import block_rates, one_round
+from sfl_theory.papers.han2024 import block_rates, defects, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.block_rates import GAMMA_C, READ_FEW, Rated, both, bound
 from sfl_theory.papers.han2024.contraction import CLOCKS as READ_CLOCKS
@@ -392,6 +392,7 @@ def sequential_bound(one: Merged = E) -> Claim:
         scope="refuted for the weights 15/16 and 1/16" + f", q = {chance}" * one.drawn,
         cause="SFL-V2's server steps carry no a_n: for unequal weights x_s tends to "
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
+        root=defects.NO_WEIGHTS,
         words=READ_33,
         uses=f"eq-{one.first} eq-{one.number - 1} prop-3.5 app-{one.section}/merge",
         repair=repaired(

@@ -25,7 +25,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants
-from sfl_theory.papers.han2024 import appendix_d, appendix_e, printed
+from sfl_theory.papers.han2024 import appendix_d, appendix_e, defects, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.blocks import Descent
@@ -58,7 +58,8 @@ THEOREM_37 = Kind.THEOREM(
     "The mean squared gradient, weighted with the learning rates.",
     appendix_e.ALL_ROUNDS,
     severity=Severity.THEOREM,
-    cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
+    cause=defects.NO_WEIGHTS.words,
+    root=defects.NO_WEIGHTS,
     scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-125 cond-3.7/non_convex",
@@ -213,7 +214,8 @@ THEOREM_39 = Kind.THEOREM(
         run=lambda: stuck("3.9", Fraction(1, 1100), 1400, CHANCE),
     ),
     severity=Severity.THEOREM,
-    cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
+    cause=defects.NO_WEIGHTS.words,
+    root=defects.NO_WEIGHTS,
     scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 step-3.9/non_convex eq-185 cond-3.9/non_convex",
@@ -311,11 +313,9 @@ def roots(square: Fraction, cube: Fraction, rate: Fraction) -> dict[k.Var, Fract
     return out | paces
 
 
-SWAPPED = "The printed step sizes have tau and tau_server swapped."
 UNWEIGHTED = (
     "SFL-V2's server steps carry no a_n: it minimises the plain sum of the F_n."
 )
-NO_RATE = "The bound has no learning rate in it but is claimed for every admitted one."
 STRONG_MODELS = {
     "3.6": Model(
         run=lambda: printed.swapped("3.6", 720),
@@ -372,7 +372,8 @@ def strong(number: str) -> Claim:
         claims.Part(strongly_convex(number), STRONG_MODELS[number], BALL),
         severity=Severity.THEOREM,
         scope=SCOPES[number],
-        cause=UNWEIGHTED if v2 else SWAPPED,
+        cause=UNWEIGHTED if v2 else defects.SWAPPED.words,
+        root=defects.NO_WEIGHTS if v2 else defects.SWAPPED,
         uses=USES[number],
         first_failure=f"han2024/{FIRST[number]}",
         repair=repair(number, "strongly_convex", REPAIRS[number].parts),
@@ -416,7 +417,8 @@ def general(number: str) -> Claim:
         severity=Severity.THEOREM,
         scope="already for one client with one local step (at x^0 = x* for every "
         "positive rate)",
-        cause=NO_RATE,
+        cause=defects.NO_RATE.words,
+        root=defects.NO_RATE,
         uses=GENERAL_USES[number],
         first_failure=f"han2024/{FIRST[number]}",
         repair=repair(number, "general_convex"),

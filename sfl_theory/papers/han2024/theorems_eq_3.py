@@ -12,7 +12,7 @@ from sfl_theory.claims import Claim, Kind, Part, Severity, broken, repaired
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.han2024 import theorems
+from sfl_theory.papers.han2024 import defects, theorems
 from sfl_theory.papers.han2024.setting import S, T, eps2, f, tau, tau_server
 from sfl_theory.papers.han2024.theorems import DECIDED, EQUAL_WEIGHTS, descent
 from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods, d
@@ -59,6 +59,7 @@ EQUATION_3 = Kind.THEOREM(
     ),
     severity=Severity.THEOREM,
     cause=CAUSE,
+    root=defects.SCALED,
     scope=SCOPE,
     uses="eq-3",
     first_failure="han2024/eq-145",
@@ -79,6 +80,7 @@ EQUATION_3_V2 = Kind.THEOREM(
     ),
     severity=Severity.THEOREM,
     cause=CAUSE,
+    root=defects.SCALED,
     scope=f"{SCOPE}; already for equal weights, for which (22) is true as App. C.2 "
     "aggregates",
     uses="eq-3",
