@@ -110,7 +110,16 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("name", LONG)
+EACH = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=pytest.mark.long if one in {"drift", "visits"} else ())
+        for one in LONG
+    ],
+)
+
+
+@EACH
 def test_few_inequalities_lose_little_and_make_a_short_proof(name: str) -> None:
     known = long_run(name)
     few = fewest(known)
@@ -123,7 +132,7 @@ def test_few_inequalities_lose_little_and_make_a_short_proof(name: str) -> None:
     assert len(text) < len(prove(known.certificate).document())
 
 
-@pytest.mark.parametrize("name", LONG)
+@EACH
 def test_thinning_stops_at_the_bound_that_has_to_be_proved(name: str) -> None:
     known = long_run(name)
     tight = float(known.found.solution.upper)
