@@ -314,13 +314,13 @@ class Claim:
         severity: of a refutation.
         scope: for which hypotheses it is proved or refuted, what is known of others.
         cause: what is wrong, in one line.
-        root: of a refutation, the defect that others have, too.
         words: the whole in prose; for an open claim, what was tried.
         uses: ids of what the printed proof rests on; those of the same paper without
             its key.
         first_failure: for a theorem, the id of the first step of the printed proof
             that fails.
         repair: the nearest true statement.
+        root: of a refutation, the defect that others have, too.
     """
 
     id: str
@@ -331,11 +331,11 @@ class Claim:
     severity: Severity | None = None
     scope: str = ""
     cause: str = ""
-    root: Defect | None = None
     words: str = ""
     uses: str = ""
     first_failure: str = ""
     repair: Repair | None = None
+    root: Defect | None = None
 
     def __post_init__(self) -> None:
         """Refuse a refutation that does not tell what it means.
