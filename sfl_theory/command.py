@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import io
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
 EXTRAS = {
@@ -88,7 +90,7 @@ def run(
         if isinstance(sys.stdout, io.TextIOWrapper):
             # A path need not be text of the terminal's encoding.
             sys.stdout.reconfigure(errors="backslashreplace")
-        with _silent():
+        with _silent(), _interruptible():
             return work(options)
     except CommandError as error:
         parser.error(str(error))
@@ -105,6 +107,40 @@ def run(
     except KeyboardInterrupt:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return 130
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let nothing that a library makes of Ctrl-C stand for a fault.
+
+    Compiled code that asks Python for a number (matplotlib's transforms, for one) may
+    meet the interruption there and report it as an argument of a wrong type.
+
+    Raises:
+        KeyboardInterrupt: the command was interrupted, whatever it ended in.
+    """
+    before, heard = signal.getsignal(signal.SIGINT), False
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        nonlocal heard
+        heard = True
+        assert callable(before)
+        before(number, frame)
+
+    try:
+        if callable(before):
+            signal.signal(signal.SIGINT, hear)
+    except ValueError:  # only the main thread is told of signals
+        pass
+    try:
+        yield
+    except Exception as error:
+        if heard:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        if signal.getsignal(signal.SIGINT) is hear:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -271,8 +271,10 @@ def _copied(source: str, target: str) -> None:
 
 def _status(given: Input) -> tuple[int, str]:
     def stop(*_: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
+    # Who starts this in the background may have asked for no Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGPROF, stop)
     try:
         main = given.command.main
