@@ -260,8 +260,13 @@ class Numbers:
 
         Where nobody visits, u may be made of what others draw in this round, too.
         """
-        (q, b), N = drawn, number_of_clients()
+        q, b = drawn
         found = rules.unbiased(self.run, client(q), ratio(s), ratio(b), u, ())
+        return self.enough(found)
+
+    def enough(self, found: Theorem) -> Theorem:
+        """Return a theorem that assumes of N no more than that it is given."""
+        N = number_of_clients()
         for count in range(2, len(self.weights)):
             if h.Holds(fewer := k.constant(N - count)) in found.hypotheses:
                 all_of = rules.assume(k.constant(N - len(self.weights)))

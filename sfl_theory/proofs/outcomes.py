@@ -9,12 +9,11 @@ of a point p and a combination y as ``K <p - y, w> >= 0`` for every w, K the ind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -28,31 +27,19 @@ from sfl_theory.proofs.by_number import (
     Visit,
     client,
     general,
-    last_drawn,
     nought,
     of_client,
     single_step,
     specialised,
     tried,
 )
-from sfl_theory.proofs.notation import Use, combine, sum_over
-from sfl_theory.proofs.unrolled import block, mean, mean_below, n, tested, w
+from sfl_theory.proofs.notation import Use, combine
+from sfl_theory.proofs.unrolled import block, n, tested, w
 
 Path = tuple[tuple[int, ...], ...]
 """Who takes part, round by round."""
 Place = tuple[k.Vec, Theorem]
 """Where a point is if a path is taken, and the lemma that it is there."""
-Leaf = tuple[list[Use], k.Lin]
-"""What shows ``K (there - now) >= 0`` on a path, and there."""
-Models = tuple[tuple[int, Fraction], ...]
-"""A combination of models x(t): rounds t and factors."""
-
-
-class Mean(NamedTuple):
-    """A theorem ``sum_pasts K there - now >= 0``, and what is there beside each K."""
-
-    theorem: Theorem
-    parts: Mapping[Path, k.Lin]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +54,13 @@ class Outcomes:
         numbers: the run, and the order of its visits.
         S: the clients' gradients are S-Lipschitz.
         odds: v_n = 1/q_n - 1 for every client.
-        noisy: there is noise.
+        noise: variance of the noise of a step.
     """
 
     numbers: Numbers
     S: Ratio
     odds: tuple[Fraction, ...]
-    noisy: bool = False
+    noise: Fraction = Fraction(0)
     models: dict[Path, Place] = field(default_factory=dict)
     points: dict[tuple[Path, Visit], tuple[k.Vec, k.Vec, Theorem]] = field(
         default_factory=dict
@@ -87,17 +74,26 @@ class Outcomes:
         return self.numbers.run
 
     @property
+    def noisy(self) -> bool:
+        """Whether there is noise."""
+        return self.noise > 0
+
+    @property
+    def always(self) -> list[int]:
+        """The clients that always take part."""
+        return [p for p in self.numbers.clients if not self.odds[p]]
+
+    @property
     def sides(self) -> tuple[k.Side | None, ...]:
         """The blocks; None where both sides step together."""
         same = self.run.kind is k.Kind.V1 and self.run.client == self.run.server
         return (None,) if same else tuple(k.Side)
 
     def paths(self, rounds: int) -> list[Path]:
-        """Return all paths of so many rounds."""
-        clients = self.numbers.clients
+        """Return all paths of so many rounds that some run takes."""
+        here = [(True, False) if v else (True,) for v in self.odds]
         each = [
-            tuple(p for p, here in zip(clients, some, strict=True) if here)
-            for some in product((True, False), repeat=len(clients))
+            tuple(p for p, takes in enumerate(some) if takes) for some in product(*here)
         ]
         return [*product(each, repeat=rounds)]
 
@@ -143,12 +139,12 @@ class Outcomes:
         if key not in self.signs:
             found = combine(target=k.constant(1))
             for (s, p), one in self.factors(path, first).items():
-                signs = () if p in path[s] else (self._absent(s, p, one),)
+                signs = () if p in path[s] else (self.absent(s, p, one),)
                 found = combine((found, one), signs=signs)
             self.signs[key] = found
         return self.signs[key]
 
-    def _absent(self, s: int, p: int, one: Ratio) -> Theorem:
+    def absent(self, s: int, p: int, one: Ratio) -> Theorem:
         """Return ``c >= 0`` for ``c = 1 - J_p/(1 + v_p)``: ``c = c^2``."""
         v = 1 + self.odds[p]
         drawn = rules.drawn(self.run, n, ratio(s), k.constant(1))
@@ -428,70 +424,3 @@ class Outcomes:
             (mean, -1 / chance),
             target=form,
         )
-
-    def distance(self, t: int, star: k.Vec) -> Mean:
-        """Return ``sum_paths c ||y - star||^2 - ||x(t) - star||^2 >= 0``."""
-        x = k.iterate(self.run, t)
-
-        def leaf(path: Path) -> Leaf:
-            y, near = self.model(path)
-            return [tried(near, star * 2 - x - y)], k.norm2(y - star)
-
-        return self._expected(t, k.norm2(x - star), leaf)
-
-    def value(self, models: Models) -> Mean:
-        """Return ``sum_paths c f(y) - f(x) >= 0`` for a combination x of models."""
-        parts = (k.iterate(self.run, t) * c for t, c in models)
-        x, rounds = sum(parts, k.Vec({})), max(t for t, _ in models)
-
-        def leaf(path: Path) -> Leaf:
-            y, uses = k.Vec({}), list[Use]()
-            for t, c in models:
-                there, near = self.model(path[:t])
-                uses.append((self._raised(near, path, t) if t < rounds else near, c))
-                y = y + there * c
-            K = self.indicator(path)
-            near = combine(*uses, target=k.inner(x - y, w) * K)
-            g = k.gradient(k.MEAN, y)
-            uses = [self._raised(mean_below(self.S, y, x), path), tried(near, -g)]
-            return [*uses, (tried(near, y - x), self.S / 2)], k.value_of(k.MEAN, y)
-
-        return self._expected(rounds, k.value_of(k.MEAN, x), leaf)
-
-    def slope2(self, t: int) -> Mean:
-        """Return ``sum_paths c ||grad f(y)||^2 - ||grad f(x(t))||^2 >= 0``."""
-        x = k.iterate(self.run, t)
-        gx = k.gradient(k.MEAN, x)
-
-        def leaf(path: Path) -> Leaf:
-            (y, near), K = self.model(path), self.indicator(path)
-            gy = k.gradient(k.MEAN, y)
-            own = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), y)
-            flat = combine(
-                sum_over(
-                    derived.lipschitz(k.Local(n), self.S, x, y),
-                    k.CLIENTS,
-                    n,
-                    k.weight(n),
-                ),
-                rules.jensen(k.CLIENTS, n, k.weight(n), own),
-            )
-            still = self._still(path, mean(own), flat, near, x - y)
-            v = -gx - gy
-            uses = [(rules.mean_gradient(x, v), K), (rules.mean_gradient(y, v), -K)]
-            return [tried(still, v), *uses], k.norm2(gy)
-
-        return self._expected(t, k.norm2(gx), leaf)
-
-    def _expected(self, rounds: int, now: k.Lin, leaf: Callable[[Path], Leaf]) -> Mean:
-        """Return ``sum_paths c there - now >= 0``, a leaf ``K (there - now) >= 0``."""
-        uses, total, parts = list[Use](), -now, dict[Path, k.Lin]()
-        for path in self.paths(rounds):
-            near, there = leaf(path)
-            known = path[: last_drawn(there)]
-            mean, chance = self.averaged(path, there, len(known))
-            K = self.indicator(path)
-            uses += [combine(*near, target=(there - now) * K), (mean, -1)]
-            parts[known] = parts.get(known, k.Lin({})) + there * chance
-            total = total + there * (self.indicator(known) * chance)
-        return Mean(combine(*uses, target=total), parts)

@@ -19,7 +19,8 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.by_number import client, last_drawn
 from sfl_theory.proofs.notation import Use, combine
-from sfl_theory.proofs.outcomes import Mean, Path
+from sfl_theory.proofs.outcome_means import Mean
+from sfl_theory.proofs.outcomes import Path
 from sfl_theory.proofs.unrolled import atom_of, block
 from sfl_theory.worst_case.by_outcome import ByOutcome, InOutcomes, weighted
 from sfl_theory.worst_case.certificate import (

@@ -22,7 +22,8 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived
 from sfl_theory.proofs.by_number import client, of_client
 from sfl_theory.proofs.notation import combine
-from sfl_theory.proofs.outcomes import Mean, Models, Outcomes, Path
+from sfl_theory.proofs.outcome_means import Mean, Means, Models
+from sfl_theory.proofs.outcomes import Outcomes, Path
 from sfl_theory.proofs.unrolled import X, Y, atom_of, block, interpolated, n
 from sfl_theory.worst_case.assembly import SIDES, Row, fraction
 from sfl_theory.worst_case.by_client import ByClient, Drawn
@@ -188,11 +189,11 @@ class ByOutcome(ByClient):
     """Inequalities on given clients in every outcome."""
 
     @cached_property
-    def places(self) -> Outcomes:
+    def places(self) -> Means:
         """Where the run is in every outcome."""
         setting = self.setting
         odds = tuple(1 / q - 1 for q in setting.participation)
-        return Outcomes(self.numbers, ratio(setting.S), odds, setting.sigma2 > 0)
+        return Means(self.numbers, ratio(setting.S), odds, setting.sigma2)
 
     @property
     def assumed(self) -> frozenset[h.Hypothesis]:
@@ -250,7 +251,7 @@ class ByOutcome(ByClient):
         """Return ``mean over outcomes - metric >= 0``."""
         setting, T, places = self.setting, self.setting.rounds, self.places
         if setting.metric == "distance":
-            return places.distance(T, STAR)
+            return places.distance(T)
         total = sum(setting.client_steps)
         shares = [eta / total for eta in setting.client_steps]
         if setting.reading == "minimum":

@@ -138,10 +138,6 @@ def refuse(setting: Setting) -> None:
             "no proof of noise where some take part, but of fedavg or sfl-v1",
         ),
         (
-            noise_after_draws(setting) and 1 in setting.participation,
-            "no proof of noise in several rounds where some take part and some always",
-        ),
-        (
             setting.partial
             and len(setting.shares) * setting.rounds > log2(MOST_OUTCOMES),
             f"no proof of more than {MOST_OUTCOMES} outcomes",
