@@ -227,7 +227,8 @@ def as_dict(found: WorstCase) -> dict[str, object]:
         found: what was computed.
 
     Returns:
-        A record; "upper" and "lower" are exact, rounded outwards to float64.
+        A record; "upper" and "lower" are exact, rounded outwards to float64. "relaxed":
+        they are of a program without inequalities between different pasts.
     """
     upper, lower = found.upper, found.lower
     return {
@@ -236,6 +237,7 @@ def as_dict(found: WorstCase) -> dict[str, object]:
         "lower": None if lower is None else float(lower),
         "gap": None if None in {upper, lower} else float(upper - lower),
         "status": "computed",
+        "relaxed": found.relaxed,
         "instance": _instance(found),
         "residuals": {
             "solver": found.found.solution.residual,
@@ -327,8 +329,6 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
     Returns:
         Lines.
     """
-    from sfl_theory.worst_case.chains import Chained
-
     asked = found.setting
     metric = METRICS[asked.metric, asked.reading]
     told = [described(asked), f"{metric}: {found.value:.8g} (computed in float64)"]
@@ -354,7 +354,7 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
         )
     if asked.enumerated:
         told.append(f"all outcomes of chance: {count(asked)} scenarios")
-    if isinstance(found.program, Chained):
+    if found.relaxed:
         told.append(f"note: {PASTS}")
     told.append(f"note: {VISITED}")
     if asked.G2 is not None and asked.mu:

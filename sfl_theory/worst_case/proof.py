@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from math import log2
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
@@ -35,6 +34,7 @@ from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
 from sfl_theory.worst_case.chains import noise_after_draws
 from sfl_theory.worst_case.positions import Positions
+from sfl_theory.worst_case.scenarios import count
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
 
@@ -138,8 +138,7 @@ def refuse(setting: Setting) -> None:
             "no proof of noise where some take part, but of fedavg or sfl-v1",
         ),
         (
-            setting.partial
-            and len(setting.shares) * setting.rounds > log2(MOST_OUTCOMES),
+            setting.partial and count(setting) > MOST_OUTCOMES,
             f"no proof of more than {MOST_OUTCOMES} outcomes",
         ),
         (

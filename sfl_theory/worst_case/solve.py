@@ -65,6 +65,11 @@ class WorstCase:
         return self.certificate.bound if self.certificate else None
 
     @property
+    def relaxed(self) -> bool:
+        """Whether inequalities between points of different pasts are left out."""
+        return isinstance(self.program, Chained)
+
+    @property
     def lower(self) -> Fraction | None:
         """The metric of the instance."""
         return self.instance.value if self.instance else None

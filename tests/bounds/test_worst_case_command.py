@@ -10,8 +10,8 @@ import pytest
 from bounds.worst_case import main
 
 KEYS = {
-    "value", "upper", "lower", "gap", "status", "instance", "residuals", "size",
-    "seconds",
+    "value", "upper", "lower", "gap", "status", "relaxed", "instance", "residuals",
+    "size", "seconds",
 }  # fmt: skip
 CHECK = "--heterogeneity 1 --metric distance --rounds 1 --S 1 --mu 0.1 --quiet"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bounds.worst_case import main
+from bounds.worst_case import PASTS, main
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.replay import replay
 
@@ -25,7 +25,7 @@ def test_a_proof_is_written_and_read_out(
     assert claim.proved
     assert str(claim) in capsys.readouterr().out
     found = json.loads(record.read_text(encoding="utf-8"))
-    assert found["status"] == "proved"
+    assert (found["status"], found["relaxed"]) == ("proved", False)
     assert found["upper"] == pytest.approx(0.9025, rel=1e-6)
 
 
@@ -103,14 +103,21 @@ def test_noise_of_those_who_take_part_is_proved(
 def test_noise_of_several_rounds_is_proved_and_said_to_be_relaxed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    proof = tmp_path / "proof.json"
-    asked = ["--algorithm", "fedavg", "--clients", "1", "--participation", "0.5"]
-    asked += [*STEP, "--rounds", "2", "--noise", "1"]
-    assert main([*asked, *PROBLEM, "--proof", str(proof)]) == 0
-    (claim,) = replay(proof.read_text(encoding="utf-8"))
+    files = [tmp_path / name for name in ("proof.json", "proved.json", "whole.json")]
+    proof, record, whole = map(str, files)
+    asked = ["--algorithm", "fedavg", "--clients", "2", "--participation", "0.5,1"]
+    asked += [*STEP, "--rounds", "2", "--noise", "1", *PROBLEM]
+    assert main([*asked, "--proof", proof, "--json", record]) == 0
+    (claim,) = replay(files[0].read_text(encoding="utf-8"))
     assert claim.proved and claim.sides is not None
     printed = capsys.readouterr().out
-    assert "inequalities between points of different pasts are left out" in printed
+    assert PASTS in printed
+    assert main([*asked, "--certify", "--json", whole]) == 0
+    assert PASTS not in capsys.readouterr().out
+    proved, computed = (json.loads(one.read_text()) for one in files[1:])
+    assert (proved["status"], proved["relaxed"]) == ("proved", True)
+    assert (computed["status"], computed["relaxed"]) == ("computed", False)
+    assert computed["value"] <= proved["upper"] * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(

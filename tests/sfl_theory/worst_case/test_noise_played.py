@@ -35,6 +35,9 @@ RUNS = {
     "drawn twice": asked(
         (HALF,) * 2, tau=1, clients=2, participation=(HALF, Q(1, 3)), sigma2=Q(1)
     ),
+    "drawn twice, one always": asked(
+        (HALF,) * 2, tau=1, clients=2, participation=(HALF, Q(1)), sigma2=Q(1)
+    ),
     "drawn three times": asked(
         (Q(3, 4),) * 3, tau=1, clients=1, participation=(HALF,), sigma2=Q(1)
     ),

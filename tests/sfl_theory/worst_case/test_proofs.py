@@ -45,8 +45,10 @@ from sfl_theory.kernel.terms import (
     norm2,
     number_at,
 )
+from sfl_theory.proofs.always import Absent
 from sfl_theory.proofs.by_number import Numbers
 from sfl_theory.proofs.export import ModelData, model_of
+from sfl_theory.worst_case.by_chain import ByChain
 from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
 from sfl_theory.worst_case.proof import Proved, prove, refuse
 from sfl_theory.worst_case.quadratic import Quadratic
@@ -176,6 +178,38 @@ CHAINED_SETTINGS = {
         3 * ONE, tau=1, clients=1, participation=(HALF,), sigma2=Q(1)
     ),
 }
+ALWAYS: dict[str, object] = {**NOISY, "tau": 1, "participation": (HALF, Q(1))}
+CHAINED_SETTINGS |= {
+    "drawn twice, noise, one always": asked(2 * ONE, metric="distance", **ALWAYS),
+    "drawn twice, noise, one always, gap": asked(
+        2 * ONE, **ALWAYS, weights=(Q(1, 3), Q(2, 3))
+    ),
+    "drawn twice, noise, one always, longer": asked(
+        2 * ONE, **{**ALWAYS, "tau": 2, "participation": (Q(1), HALF)}
+    ),
+    "drawn twice, noise, one always, two paces": asked(
+        2 * ONE, 2 * (Q(1, 3),), tau_server=2, metric="distance", **ALWAYS
+    ),
+    "drawn twice, noise, one always, average": asked(
+        2 * ONE, mu=Q(0), reading="average", **ALWAYS
+    ),
+    "drawn twice, noise, one always, non-convex": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="average", **ALWAYS
+    ),
+    "drawn twice, noise, one always, least": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", **ALWAYS
+    ),
+    "drawn twice, noise, one always, bounded": asked(2 * ONE, **BOUNDED, **ALWAYS),
+    "drawn twice, noise, one always, the same minimiser": asked(
+        2 * ONE, **ALWAYS | {"zeta2": Q(0)}
+    ),
+    "drawn twice, noise, two of three always": asked(
+        2 * ONE,
+        **ALWAYS | {"clients": 3, "participation": (Q(1), HALF, Q(1))},
+        metric="distance",
+    ),
+    "drawn three times, noise, one always": asked(3 * ONE, metric="distance", **ALWAYS),
+}
 DRAWN_SETTINGS |= CHAINED_SETTINGS
 SETTINGS |= DRAWN_SETTINGS
 FEW = ["drawn", "drawn, visits", "drawn twice", "drawn, minibatch", "drawn, noise"]
@@ -183,6 +217,7 @@ FEW += ["one step", "bounded gradients", "two paces", "noise, N given", "minibat
 FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
 FEW += ["noise, two of three alike", "drawn twice, noise"]
+FEW += ["drawn twice, noise, one always"]
 
 
 @cache
@@ -419,8 +454,9 @@ def test_corrupted_certificates_of_outcomes_are_rejected() -> None:
 @pytest.mark.long
 def test_corrupted_certificates_of_chains_are_rejected() -> None:
     """See `worst-case-proofs.md` for how many were tried once."""
-    names = ["drawn twice, noise"] + 3 * ["drawn three times, noise, one client"]
-    tried = [rejected(seed, names[seed % 4]) for seed in range(CASES)]
+    names = ["drawn twice, noise", "drawn twice, noise, one always"]
+    names += ["drawn three times, noise, one client"]
+    tried = [rejected(seed, names[seed % 3]) for seed in range(CASES)]
     assert tried.count(False) == 0
     assert tried.count(True) >= CASES * 4 // 5
 
@@ -475,6 +511,23 @@ def test_a_certificate_over_outcomes_is_of_its_run(other: dict[str, object]) -> 
         prove(replace(found, setting=setting))
 
 
+def test_who_always_takes_part_is_no_other_client() -> None:
+    """A chance below 1, be it near, and the one who may be absent."""
+    found = certificate("drawn twice, noise, one always")
+    for chances in ((HALF, 1 - Q(1, 10**9)), (Q(1), HALF)):
+        setting = replace(found.setting, participation=chances)
+        with pytest.raises(ValueError):
+            prove(replace(found, setting=setting))
+
+
+def test_nothing_vanishes_where_somebody_is_absent_who_may_be() -> None:
+    places = ByChain(SETTINGS["drawn twice, noise, one always"]).places
+    assert places.always == [1]
+    assert Absent(places, 1, 0).model(2)
+    with pytest.raises(Rejected):
+        Absent(places, 0, 0).model(0)
+
+
 def test_a_file_with_a_smaller_bound_is_rejected() -> None:
     found = certificate("one step")
     text = proof("one step").document()
@@ -516,7 +569,6 @@ def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> No
         ({"clients": 2, "sigma2": Q(1), "two_point": True}, "one by one"),
         ({**VISITED, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
         ({**BATCH, "steps": ONE, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
-        ({**NOISY, "participation": (HALF, Q(1))}, "and some always"),
         ({**DRAWN, "steps": 4 * ONE}, "more than 64 outcomes"),
     ],
 )
