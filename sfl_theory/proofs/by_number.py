@@ -416,12 +416,6 @@ def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})
 
 
-def last_drawn(e: k.Lin | k.LinAtom) -> int:
-    """Return the last round whose noise is in a form, 0 without noise."""
-    drawn = (one.round for one in k.subterms(e) if isinstance(one, k.Noise))
-    return max((int(at.coefficients.get((), 0)) for at in drawn), default=0)
-
-
 def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
     """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
     below = combine(target=k.constant(-c), signs=signs)

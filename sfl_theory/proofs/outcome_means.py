@@ -18,7 +18,7 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived
 from sfl_theory.proofs.always import STAR, Absent
-from sfl_theory.proofs.by_number import Visit, last_drawn, tried
+from sfl_theory.proofs.by_number import Visit, tried
 from sfl_theory.proofs.notation import Use, combine, sum_over
 from sfl_theory.proofs.outcomes import Outcomes, Path
 from sfl_theory.proofs.unrolled import mean, mean_below, n, w
@@ -133,7 +133,7 @@ class Means(Outcomes):
         uses, total, parts = list[Use](), -now, dict[Path, k.Lin]()
         for path in self.paths(rounds):
             near, there = leaf(path)
-            known = path[: last_drawn(there)]
+            known = path[: self.decided(there)]
             mean, chance = self.averaged(path, there, len(known))
             K = self.indicator(path)
             uses += [combine(*near, target=(there - now) * K), (mean, -1)]

@@ -300,6 +300,13 @@ class Outcomes:
         """Return the rounds that decide on local points of the path's last one."""
         return path[:-1] if self.run.kind is k.Kind.V1 else path
 
+    def decided(self, e: k.Lin | k.LinAtom) -> int:
+        """Return of how many rounds the draws decide on the noise of a form."""
+        later = self.run.kind is not k.Kind.V1
+        noises = (one.round for one in k.subterms(e) if isinstance(one, k.Noise))
+        rounds = (int(at.coefficients.get((), 0)) + later for at in noises)
+        return max(rounds, default=0)
+
     def slope(self, path: Path, visit: Visit) -> Theorem:
         """Return ``K <grad F_p(p(p,t,i)) - grad F_p(y), w> = 0``, K as in `local`.
 

@@ -15,24 +15,25 @@ from sfl_theory.worst_case.setting import ONE, ZERO, Setting, Visits
 from sfl_theory.worst_case.vectors import Key, Vector
 
 
-def formulated(setting: Setting) -> Program:
+def formulated(setting: Setting, apart: bool = False) -> Program:
     """Return the program of a setting.
 
     Args:
         setting: a run, a class, a start and a metric.
+        apart: whether noise may differ where only who takes part does.
 
     Returns:
         The program; interpolation inequalities are made on demand.
     """
-    return _Formulation(setting).program()
+    return _Formulation(setting, apart).program()
 
 
 class _Formulation:
     """Collects vectors, nodes and constraints while a program is made."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, apart: bool) -> None:
         self.setting = setting
-        self.run: Run = play(setting)
+        self.run: Run = play(setting, apart)
         self.place = self.run.coordinates
         self.vectors: list[Vector] = []
         self.nodes: list[Node] = []

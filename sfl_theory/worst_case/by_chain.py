@@ -17,7 +17,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.by_number import client, last_drawn
+from sfl_theory.proofs.by_number import client
 from sfl_theory.proofs.notation import Use, combine
 from sfl_theory.proofs.outcome_means import Mean
 from sfl_theory.proofs.outcomes import Path
@@ -148,7 +148,8 @@ class ByChain(ByOutcome):
         y = self.where(at, p)
         g = k.gradient(k.Local(client(p)), y)
         xi = k.noise(self.run, client(p), at.t, at.i)
-        K, form = places.indicator(path[:-1]), k.constant(G2) - k.norm2(g) - k.norm2(xi)
+        K = places.indicator(places.known(path))
+        form = k.constant(G2) - k.norm2(g) - k.norm2(xi)
         apart = self.numbers.apart(visit, at.t, g)
         known = places.bounded(G2, path, visit)
         return combine(known, (apart, K * 2), target=form * K), form
@@ -171,7 +172,7 @@ class ByChain(ByOutcome):
         places, T, found = self.places, self.setting.rounds, []
         for one in places.paths(T) if self.setting.metric == "distance" else ():
             y, _ = places.model(one)
-            if one[: last_drawn(k.norm2(y - STAR))] == path:
+            if one[: places.decided(k.norm2(y - STAR))] == path:
                 found.append((self.chance(one), y))
         return found
 
@@ -186,7 +187,7 @@ class ByChain(ByOutcome):
             return [(found, 1)]
         K, parts = places.indicator(path), defaultdict[int, k.Lin](lambda: k.Lin({}))
         for atom, by in rest.coefficients.items():
-            rounds = last_drawn(atom)
+            rounds = places.decided(atom)
             parts[rounds] = parts[rounds] + k.lifted(atom) * by
         uses: list[Use] = [(combine((found, K), signs=[places.sign(path)]), 1 / c)]
         for rounds, form in parts.items():
@@ -210,7 +211,7 @@ class ByChain(ByOutcome):
             points = (says.at, says.other)
             chains = [self.of_point(one, says.client) for one in points if one]
             if says.kind in {"unbiased", "variance", "bounded-gradient"} and says.at:
-                chains = [self.path(says.at)[: says.at.t]]
+                chains = [self.places.known(self.path(says.at))]
             if says.vector:
                 chains.append(self.of_atom(says.vector))
             said = found[longest(chains)]
@@ -229,11 +230,13 @@ class ByChain(ByOutcome):
         """Return the chain of a vector."""
         if atom.point is None or atom.kind != "noise":
             return self.of_point(atom.point, atom.client) if atom.point else ()
-        return self.path(atom.point)[: atom.point.t]
+        return self.places.known(self.path(atom.point))
 
     def of_point(self, point: Point, p: int | None) -> Path:
         """Return the chain of a point."""
-        return self.path(point)[: last_drawn(k.norm2(self.where(point, p or 0)))]
+        return self.path(point)[
+            : self.places.decided(k.norm2(self.where(point, p or 0)))
+        ]
 
     def where(self, point: Point, p: int) -> k.Vec:
         """Return where a point of client p is."""

@@ -104,16 +104,17 @@ def nodes(program: Program) -> Mapping[tuple[int | None, Point], int]:
     return {(node.client, node.point): k for k, node in enumerate(program.nodes)}
 
 
-def check(certificate: Certificate) -> str | None:
+def check(certificate: Certificate, apart: bool = False) -> str | None:
     """Decide a certificate in exact arithmetic.
 
     Args:
         certificate: data from anywhere.
+        apart: whether noise may differ where only who takes part does.
 
     Returns:
         None if the identity holds; else what is wrong.
     """
-    program = formulated(certificate.setting)
+    program = formulated(certificate.setting, apart)
     known, places = constraints(program), nodes(program)
     uses = []
     for says, by in certificate.uses:

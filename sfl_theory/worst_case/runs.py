@@ -94,18 +94,19 @@ def gradient(
     return total
 
 
-def play(setting: Setting) -> Run:
+def play(setting: Setting, apart: bool = False) -> Run:
     """Return the run of a setting.
 
     Args:
         setting: with SFL-V2's order of visits.
+        apart: whether noise may differ where only who takes part does.
 
     Returns:
         The evaluations and the models, as vectors.
     """
     place = coordinates(setting)
     x = Vector() if setting.mu is None else place.common(Atom("start"))
-    steps = _Steps(setting, place)
+    steps = _Steps(setting, place, apart)
     worlds: list[tuple[World, ...]] = [(World(ONE, x),)]
     several = [*outcomes(setting)]
     for t in range(setting.rounds):
@@ -128,16 +129,17 @@ def play(setting: Setting) -> Run:
 class _Steps:
     """The evaluations at local points; scenarios that meet share them."""
 
-    def __init__(self, setting: Setting, place: Coordinates) -> None:
-        self.setting, self.place = setting, place
+    def __init__(self, setting: Setting, place: Coordinates, apart: bool) -> None:
+        self.setting, self.place, self.apart = setting, place, apart
         self.made: list[Evaluation] = []
         self.gradients: dict[tuple[int | None, Key], Point] = {}
-        self.known: dict[tuple[int | None, int, int, Key], Evaluation] = {}
+        self.known: dict[object, Evaluation] = {}
 
     def at(self, n: int | None, point: Point, x: Vector) -> Evaluation:
         """Return the evaluation of a client at a point, made if it is new."""
         shared = self.setting.enumerated
-        where = (n, point.t, point.i, x.key) if shared else None
+        past = point.past if self.apart else None
+        where = (n, point.t, point.i, x.key, past) if shared else None
         if where in self.known:
             return self.known[where]
         noise = Atom("noise", n, point) if self.setting.sigma2 else None

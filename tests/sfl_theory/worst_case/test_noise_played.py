@@ -24,6 +24,7 @@ Vector = tuple[Q, Q]
 TRIED = 40
 UNITS = [(Q(1), Q(0)), (Q(0), Q(1)), (Q(3, 5), Q(4, 5)), (Q(-5, 13), Q(12, 13))]
 SOME_ALIKE = {"clients": 3, "weights": (Q(1, 4), Q(1, 4), HALF), "sigma2": Q(1)}
+SOME_DRAWN = {"clients": 2, "participation": (HALF, Q(1, 3)), "sigma2": Q(1)}
 RUNS = {
     "some alike": asked((HALF,), tau=2, **SOME_ALIKE),
     "some alike, minibatch": asked(  # of one step: as SFL-V1
@@ -37,6 +38,13 @@ RUNS = {
     ),
     "drawn twice, one always": asked(
         (HALF,) * 2, tau=1, clients=2, participation=(HALF, Q(1)), sigma2=Q(1)
+    ),
+    "minibatch drawn": asked((HALF,), tau=1, algorithm="minibatch-sfl", **SOME_DRAWN),
+    "minibatch drawn, two steps": asked(
+        (HALF,), (Q(1, 4),), tau=2, algorithm="minibatch-sfl", **SOME_DRAWN
+    ),
+    "minibatch drawn twice": asked(
+        (HALF,) * 2, tau=1, algorithm="minibatch-sfl", **SOME_DRAWN
     ),
     "drawn three times": asked(
         (Q(3, 4),) * 3, tau=1, clients=1, participation=(HALF,), sigma2=Q(1)
@@ -107,6 +115,9 @@ def rounds(setting: Setting, one: Problem, x: Vector) -> Iterator[tuple[Q, Vecto
             chance, local = Q(1, 2 ** len(signs)), dict[int, Vector]()
             for n in everyone:
                 chance *= q[n] if here[n] else 1 - q[n]
+            if setting.algorithm == "minibatch-sfl":
+                yield chance, together(setting, one, x, present, signs)
+                continue
             for place, n in enumerate(present):
                 at = x
                 for step in range(setting.tau):
@@ -117,6 +128,29 @@ def rounds(setting: Setting, one: Problem, x: Vector) -> Iterator[tuple[Q, Vecto
             for n in present:
                 end = plus(end, plus(local[n], x, Q(-1)), a[n] / q[n])
             yield chance, end
+
+
+def together(
+    setting: Setting,
+    one: Problem,
+    x: Vector,
+    present: list[int],
+    signs: tuple[int, ...],
+) -> Vector:
+    """Return x after a round of MiniBatch-SFL, the server's by a mean."""
+    q = setting.participation or (Q(1),) * len(setting.shares)
+    parts = {n: setting.shares[n] / q[n] for n in present}
+    local, server = {n: x[0] for n in present}, x[1]
+    for step in range(setting.tau):
+        here, before = Q(0), server
+        for place, n in enumerate(present):
+            at = local[n], before
+            sign = signs[place * setting.tau + step]
+            g = plus(one.gradient(n, at), one.noise(n, at, sign))
+            local[n] -= setting.client_steps[0] * g[0]
+            here += parts[n] / sum(parts.values()) * g[1]
+        server -= setting.server_steps[0] * here
+    return x[0] + sum((parts[n] * (local[n] - x[0]) for n in present), Q(0)), server
 
 
 def played(setting: Setting, one: Problem) -> Q:
@@ -131,7 +165,7 @@ def played(setting: Setting, one: Problem) -> Q:
     return sum((c * one.gap(x, setting.shares) for x, c in states.items()), Q(0))
 
 
-FEW = {"some alike", "drawn three times"}
+FEW = {"some alike", "minibatch drawn", "drawn three times"}
 
 
 @pytest.mark.parametrize(

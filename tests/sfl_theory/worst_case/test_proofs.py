@@ -178,6 +178,7 @@ CHAINED_SETTINGS = {
         3 * ONE, tau=1, clients=1, participation=(HALF,), sigma2=Q(1)
     ),
 }
+NOISY_BATCH: dict[str, object] = {**NOISY, "algorithm": "minibatch-sfl"}
 ALWAYS: dict[str, object] = {**NOISY, "tau": 1, "participation": (HALF, Q(1))}
 CHAINED_SETTINGS |= {
     "drawn twice, noise, one always": asked(2 * ONE, metric="distance", **ALWAYS),
@@ -208,6 +209,39 @@ CHAINED_SETTINGS |= {
         **ALWAYS | {"clients": 3, "participation": (Q(1), HALF, Q(1))},
         metric="distance",
     ),
+    "drawn, minibatch, noise": asked(
+        ONE, SLOW, tau=1, metric="distance", **NOISY_BATCH
+    ),
+    "drawn, minibatch, noise, gap": asked(ONE, SLOW, tau=1, **NOISY_BATCH),
+    "drawn, longer minibatch, noise": asked(ONE, SLOW, **NOISY_BATCH),
+    "drawn, minibatch, noise, unlike": asked(
+        ONE, SLOW, **UNLIKE_NOISY | {"algorithm": "minibatch-sfl"}
+    ),
+    "drawn, minibatch, noise, one always": asked(
+        ONE, SLOW, **NOISY_BATCH | {"participation": (HALF, Q(1))}
+    ),
+    "drawn, minibatch, noise, bounded": asked(
+        ONE, SLOW, **BOUNDED, **NOISY_BATCH, tau=1
+    ),
+    "drawn, minibatch, noise, non-convex": asked(
+        SLOW, SLOW, **NON_CONVEX, eps2=Q(1), reading="average", **NOISY_BATCH
+    ),
+    "drawn, minibatch, noise, the same minimiser": asked(
+        ONE, SLOW, **NOISY_BATCH | {"zeta2": Q(0)}
+    ),
+    "drawn, minibatch, noise, three": asked(
+        ONE,
+        SLOW,
+        tau=1,
+        **NOISY_BATCH | {"clients": 3, "participation": (HALF,) * 3},
+    ),
+    "drawn twice, minibatch, noise": asked(2 * ONE, 2 * SLOW, tau=1, **NOISY_BATCH),
+    "drawn twice, minibatch, noise, one always": asked(
+        2 * ONE, 2 * SLOW, tau=1, **NOISY_BATCH | {"participation": (HALF, Q(1))}
+    ),
+    "drawn twice, minibatch, noise, least": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", tau=1, **NOISY_BATCH
+    ),
     "drawn three times, noise, one always": asked(3 * ONE, metric="distance", **ALWAYS),
 }
 DRAWN_SETTINGS |= CHAINED_SETTINGS
@@ -217,7 +251,7 @@ FEW += ["one step", "bounded gradients", "two paces", "noise, N given", "minibat
 FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
 FEW += ["noise, two of three alike", "drawn twice, noise"]
-FEW += ["drawn twice, noise, one always"]
+FEW += ["drawn twice, noise, one always", "drawn, minibatch, noise"]
 
 
 @cache
@@ -455,8 +489,8 @@ def test_corrupted_certificates_of_outcomes_are_rejected() -> None:
 def test_corrupted_certificates_of_chains_are_rejected() -> None:
     """See `worst-case-proofs.md` for how many were tried once."""
     names = ["drawn twice, noise", "drawn twice, noise, one always"]
-    names += ["drawn three times, noise, one client"]
-    tried = [rejected(seed, names[seed % 3]) for seed in range(CASES)]
+    names += ["drawn three times, noise, one client", "drawn, minibatch, noise"]
+    tried = [rejected(seed, names[seed % 4]) for seed in range(CASES)]
     assert tried.count(False) == 0
     assert tried.count(True) >= CASES * 4 // 5
 
@@ -567,8 +601,7 @@ def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> No
     [
         ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
         ({"clients": 2, "sigma2": Q(1), "two_point": True}, "one by one"),
-        ({**VISITED, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
-        ({**BATCH, "steps": ONE, "sigma2": Q(1)}, "but of fedavg or sfl-v1"),
+        ({**VISITED, "sigma2": Q(1)}, "noise of sfl-v2 where some take part"),
         ({**DRAWN, "steps": 4 * ONE}, "more than 64 outcomes"),
     ],
 )
