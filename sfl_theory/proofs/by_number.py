@@ -7,6 +7,7 @@ on vectors holds for every point w, so its ``>= 0`` says that what stands beside
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -258,11 +259,29 @@ class Numbers:
     def apart(self, drawn: Visit, s: int, u: k.Vec) -> Theorem:
         """Return ``<xi(#q,s,b), u> = 0`` for u made of what q has before it draws.
 
-        Where nobody visits, u may be made of what others draw in this round, too.
+        It may be made of what others draw in this round, too, in visits before.
         """
-        q, b = drawn
-        found = rules.unbiased(self.run, client(q), ratio(s), ratio(b), u, ())
-        return self.enough(found)
+        (q, b), last = drawn, dict[int, int]()
+        for one in k.subterms(u) if self.run.kind.visits else ():
+            if isinstance(one, k.Noise) and ratio(one.round) == ratio(s):
+                p, step = _number(one.client), int(str(one.step))
+                if p != q:
+                    last[p] = max(last.get(p, 0), step)
+        names = {client(p): k.Client(f"v{p}") for p in last}
+        after = tuple((names[client(p)], ratio(j)) for p, j in last.items())
+        v, place = _renamed(u, names), (client(q), ratio(s), ratio(b))
+        found = rules.unbiased(self.run, *place, v, after)
+        if not last:
+            return self.enough(found)
+        back = tuple((name, p) for p, name in names.items())
+        uses: Uses = [(rules.instantiate(found, back, ()), 1)]
+        xi, so_far = k.noise(self.run, *place), ratio(1)
+        for p, j in last.items():
+            before = k.before(client(p), j, client(q), b, s)
+            shown = self.comes_before((p, j), (q, b), s)
+            uses.append((vanishing(so_far * (1 - before), xi, u, shown), 1))
+            so_far = so_far * before
+        return combine(*uses, target=k.inner(xi, u))
 
     def enough(self, found: Theorem) -> Theorem:
         """Return a theorem that assumes of N no more than that it is given."""
@@ -414,6 +433,37 @@ class Numbers:
 def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
     """Return ``g(#p,s,step)``."""
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})
+
+
+def _number(q: k.ClientIndex) -> int:
+    """Return the number of a client.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if not isinstance(q, k.Numbered):
+        raise ValueError(f"{q} has no number")
+    return q.number
+
+
+def _renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
+    """Return a combination with names for some clients."""
+    found = k.Vec({})
+    by: Mapping[k.ClientIndex, k.ClientIndex] = {**names}
+    for atom, c in u.coefficients.items():
+        new = k.vec(atom)
+        if isinstance(atom, k.Part):
+            new = k.part(atom.side, _renamed(k.vec(atom.vector), names))
+        elif isinstance(atom, k.Noise):
+            q = by.get(atom.client, atom.client)
+            new = k.noise(atom.run, q, ratio(atom.round), ratio(atom.step))
+        elif isinstance(atom, k.Gradient):
+            F = atom.function
+            if isinstance(F, k.Local):
+                F = k.Local(by.get(F.client, F.client))
+            new = k.gradient(F, _renamed(atom.at, names))
+        found = found + new * c
+    return found
 
 
 def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:

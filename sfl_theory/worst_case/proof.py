@@ -132,10 +132,6 @@ def refuse(setting: Setting) -> None:
         (setting.visits is not None, "no proof of SFL-V2's visits for all N at once"),
         (setting.two_point, "no proof of noise of two values, one by one"),
         (
-            setting.partial and setting.sigma2 > 0 and setting.algorithm == "sfl-v2",
-            "no proof of noise of sfl-v2 where some take part",
-        ),
-        (
             setting.partial and count(setting) > MOST_OUTCOMES,
             f"no proof of more than {MOST_OUTCOMES} outcomes",
         ),

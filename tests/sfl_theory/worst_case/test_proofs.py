@@ -179,6 +179,7 @@ CHAINED_SETTINGS = {
     ),
 }
 NOISY_BATCH: dict[str, object] = {**NOISY, "algorithm": "minibatch-sfl"}
+NOISY_VISITS: dict[str, object] = {**NOISY, "algorithm": "sfl-v2"}
 ALWAYS: dict[str, object] = {**NOISY, "tau": 1, "participation": (HALF, Q(1))}
 CHAINED_SETTINGS |= {
     "drawn twice, noise, one always": asked(2 * ONE, metric="distance", **ALWAYS),
@@ -242,6 +243,30 @@ CHAINED_SETTINGS |= {
     "drawn twice, minibatch, noise, least": asked(
         2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", tau=1, **NOISY_BATCH
     ),
+    "drawn, visits, noise": asked(ONE, SLOW, tau=1, **NOISY_VISITS),
+    "drawn, longer visits, noise": asked(ONE, SLOW, **NOISY_VISITS),
+    "drawn, visits in turns, noise": asked(
+        ONE, SLOW, order="interleaved", **NOISY_VISITS
+    ),
+    "drawn, weighted visits, noise": asked(
+        ONE,
+        SLOW,
+        **UNLIKE_NOISY | {"algorithm": "sfl-v2"},
+        server_moves="weighted",
+    ),
+    "drawn, visits, noise, bounded": asked(ONE, SLOW, **BOUNDED, **NOISY_VISITS, tau=1),
+    "drawn, visits, noise, one always": asked(
+        ONE, SLOW, **NOISY_VISITS | {"participation": (HALF, Q(1))}
+    ),
+    "drawn, visits, noise, three": asked(
+        ONE,
+        SLOW,
+        tau=1,
+        **NOISY_VISITS | {"clients": 3, "participation": (HALF,) * 3},
+    ),
+    "drawn twice, visits, noise": asked(
+        2 * ONE, 2 * SLOW, tau=1, metric="distance", **NOISY_VISITS
+    ),
     "drawn three times, noise, one always": asked(3 * ONE, metric="distance", **ALWAYS),
 }
 DRAWN_SETTINGS |= CHAINED_SETTINGS
@@ -252,6 +277,7 @@ FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
 FEW += ["noise, two of three alike", "drawn twice, noise"]
 FEW += ["drawn twice, noise, one always", "drawn, minibatch, noise"]
+FEW += ["drawn, visits, noise"]
 
 
 @cache
@@ -490,7 +516,8 @@ def test_corrupted_certificates_of_chains_are_rejected() -> None:
     """See `worst-case-proofs.md` for how many were tried once."""
     names = ["drawn twice, noise", "drawn twice, noise, one always"]
     names += ["drawn three times, noise, one client", "drawn, minibatch, noise"]
-    tried = [rejected(seed, names[seed % 4]) for seed in range(CASES)]
+    names += ["drawn, visits, noise"]
+    tried = [rejected(seed, names[seed % 5]) for seed in range(CASES)]
     assert tried.count(False) == 0
     assert tried.count(True) >= CASES * 4 // 5
 
@@ -601,7 +628,6 @@ def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> No
     [
         ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
         ({"clients": 2, "sigma2": Q(1), "two_point": True}, "one by one"),
-        ({**VISITED, "sigma2": Q(1)}, "noise of sfl-v2 where some take part"),
         ({**DRAWN, "steps": 4 * ONE}, "more than 64 outcomes"),
     ],
 )
