@@ -276,9 +276,9 @@ class Numbers:
         back = tuple((name, p) for p, name in names.items())
         uses: Uses = [(rules.instantiate(found, back, ()), 1)]
         xi, so_far = k.noise(self.run, *place), ratio(1)
-        for p, j in last.items():
-            before = k.before(client(p), j, client(q), b, s)
-            shown = self.comes_before((p, j), (q, b), s)
+        for p, step in last.items():
+            before = k.before(client(p), step, client(q), b, s)
+            shown = self.comes_before((p, step), (q, b), s)
             uses.append((vanishing(so_far * (1 - before), xi, u, shown), 1))
             so_far = so_far * before
         return combine(*uses, target=k.inner(xi, u))
@@ -449,7 +449,7 @@ def _number(q: k.ClientIndex) -> int:
 def _renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
     """Return a combination with names for some clients."""
     found = k.Vec({})
-    by: Mapping[k.ClientIndex, k.ClientIndex] = {**names}
+    by: dict[k.ClientIndex, k.ClientIndex] = dict(names.items())
     for atom, c in u.coefficients.items():
         new = k.vec(atom)
         if isinstance(atom, k.Part):
