@@ -157,7 +157,7 @@ def fewest(found: WorstCase) -> WorstCase:
         found: with a certificate.
 
     Returns:
-        With another one, if that proves as much up to `LOST`.
+        With another one, if that proves as much up to `LOST`, which is by size.
     """
     setting, known = found.setting, found.certificate
     if known is None or not setting.stepwise:
