@@ -28,8 +28,8 @@ from sfl_theory.mutation.ties import tie
 from sfl_theory.proofs import export
 from sfl_theory.proofs.export import ModelData
 
-Tie = tuple[h.Hypothesis, k.Var | k.ClientFamily, bool]
-"""A hypothesis, what it decides, and whether it may fail."""
+Tie = tuple[tuple[h.Hypothesis, ...], k.Var | k.ClientFamily, bool]
+"""Hypotheses, what they decide, and whether they may fail."""
 SIGNED, POSITIVE, RAISED = "signed", "positive", "raised"
 
 
@@ -277,7 +277,7 @@ def build(
         crowd.rates[family] = _decided(many, index, number)
     many.prepare(frame.steps, any(frame.drawn))
     for place, (assumed, v, fails) in enumerate(frame.ties):
-        off = 1 + genes[f"k{place}"]
+        off = one + zero if len(assumed) > 1 else 1 + genes[f"k{place}"]
         tie(many, assumed, v, off * genes[f"u{place}"] if fails else off)
     return crowd, many
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log2
-from typing import TypeGuard
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import Frame, Tie
+from sfl_theory.mutation.building import Frame
+from sfl_theory.mutation.deciding import BOUNDED, numeric, ties_of
 from sfl_theory.mutation.following import FARTHEST, followed, limit, short_enough
 from sfl_theory.mutation.reading import Read, opened
 
@@ -26,19 +26,6 @@ RESTS = 0.4
 """How often a third coordinate rests."""
 MANY = 3
 """With more clients one of them has noise."""
-CONSTANTS = (
-    h.Convex,
-    h.Smooth,
-    h.Majorised,
-    h.Variance,
-    h.Heterogeneity,
-    h.BoundedGradients,
-    h.BoundedBlock,
-)
-"""Hypotheses that name a constant, in the order in which they are tied."""
-BOUNDED = frozenset(CONSTANTS[-2:])
-
-
 Card = tuple[str, bool, tuple[int | None, ...]]
 """Bent or not, turned or not, and where the run may start (`Frame.level`)."""
 DECK: tuple[Card, ...] = (
@@ -51,12 +38,6 @@ DECK: tuple[Card, ...] = (
     ("bowl", True, (1,)),
 )
 """Kinds of functions and starts; each is drawn before one is drawn again."""
-
-
-def numeric(one: h.Hypothesis) -> bool:
-    """Return whether a hypothesis is a condition on parameters."""
-    body = opened(one)
-    return isinstance(body, h.Holds) and not body.form.expects
 
 
 def drawn_frame(
@@ -423,59 +404,3 @@ def _last(one: k.Term, read: Read, wholes: dict[k.Var, int], clients: int) -> in
     if isinstance(one, k.LocalPoint | k.Noise | k.Draw | k.Expected):
         return _most(one.round, read, wholes, clients) + 1
     return 0
-
-
-def ties_of(
-    read: Read,
-    assumed: frozenset[h.Hypothesis],
-    dropped: frozenset[h.Hypothesis],
-    rng: random.Random,
-) -> tuple[Tie, ...]:
-    """Return which hypothesis decides which parameter."""
-    out: list[Tie] = []
-    tied: set[object] = set()
-    running = {v for run in read.splits for v in run.free}
-    every = sorted(
-        assumed | dropped, key=lambda one: (str(type(opened(one))), str(one))
-    )
-    for kind in CONSTANTS:
-        for one in every:
-            body = opened(one)
-            if type(body) is not kind:
-                continue
-            bound = (
-                body.modulus
-                if isinstance(body, h.Convex)
-                else getattr(body, "constant", getattr(body, "bound", None))
-            )
-            own = [v for v in _reals(bound, read) if v not in tied]
-            if own and not (one in dropped and rng.random() < 0.4):
-                own.sort(key=lambda v: (v.sort is Sort.NONNEGATIVE, str(v)))
-                v = own[0]
-                tied.add(v)
-                out.append((one, v, one in dropped))
-    held = [one for one in every if isinstance(opened(one), h.Holds)]
-    rng.shuffle(held)
-    numbers = {one: k.number_of(one.form) for one in assumed if _plain(one)}
-    equal = {one for one, z in numbers.items() if -z in numbers.values()}
-    held.sort(key=lambda one: (one not in equal, numeric(one)))
-    for one in held:
-        free = (v for v in _reals(one, read) if v not in tied)
-        own = [v for v in free if one in equal or v not in running]
-        often = 1 if one in equal else 0.5 if numeric(one) else 0.95
-        if own and rng.random() < often:
-            v = rng.choice(own)
-            tied.add(v)
-            out.append((one, v, one in dropped))
-    return tuple(out)
-
-
-def _plain(one: h.Hypothesis) -> TypeGuard[h.Holds]:
-    """Return whether a hypothesis is a condition on parameters, for all indices one."""
-    return isinstance(one, h.Holds) and numeric(one)
-
-
-def _reals(one: object, read: Read) -> list[k.Var | k.ClientFamily]:
-    free: frozenset[object] = getattr(one, "free", frozenset())
-    both: tuple[k.Var | k.ClientFamily, ...] = (*read.reals, *read.families)
-    return [v for v in both if v in free]

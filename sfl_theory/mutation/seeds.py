@@ -16,8 +16,9 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame
+from sfl_theory.mutation.deciding import BOUNDED, ties_of
 from sfl_theory.mutation.following import followed
-from sfl_theory.mutation.frames import BOUNDED, length, named, ties_of
+from sfl_theory.mutation.frames import length, named
 from sfl_theory.mutation.genes import Genes
 from sfl_theory.mutation.reading import Read
 from sfl_theory.proofs.export import ModelData

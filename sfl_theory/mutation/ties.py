@@ -23,17 +23,24 @@ BOUND = HUGE // 100
 """What is larger is no bound."""
 
 
-def tie(e: Many, one: h.Hypothesis, v: k.Var | k.ClientFamily, factor: Array) -> None:
+def tie(
+    e: Many,
+    some: tuple[h.Hypothesis, ...],
+    v: k.Var | k.ClientFamily,
+    factor: Array,
+) -> None:
     """Give a parameter the value with which a hypothesis holds with equality.
 
-    A factor above 1 leaves room, one below 1 breaks the hypothesis.
+    Of several it gets the least one that those linear in it allow. A factor above 1
+    leaves room, one below 1 breaks the hypothesis.
     """
     family = isinstance(v, k.ClientFamily)
     old: Any = e.crowd.families[v] if family else e.crowd.numbers[v]  # type: ignore[index]
     before = list(old) if family else [old]
-    least = _least(e, one, v)
+    one = some[0]
+    least = _least(e, one, v) if len(some) == 1 else None
     if least is None:
-        new = _solved(e, one, v, before, factor)
+        new = _solved(e, some, v, before, factor)
     else:
         new = list(before)
         below = isinstance(opened(one), h.Convex)
@@ -99,7 +106,7 @@ def residuals(
 
 def _solved(
     e: Many,
-    one: h.Hypothesis,
+    some: tuple[h.Hypothesis, ...],
     v: k.Var | k.ClientFamily,
     old: list[Array],
     factor: Array,
@@ -112,7 +119,7 @@ def _solved(
     for value in (0, 1, 2):
         constant = unit * value
         e.put(v, [constant] * size if family else constant)
-        found.append(residuals(e, one, None))
+        found.append([rest for one in some for rest in residuals(e, one, None)])
         if not value and not e.crowd.exact:
             for _, rest in found[0]:
                 here = np.abs(rest)
