@@ -28,7 +28,7 @@ def test_a_number_is_the_larger_one_of_two() -> None:
                 next(x for v, x in crowd.numbers.items() if str(v) == name)
                 for name in ("S", "mu", "g")
             )
-            own = S > mu * (1 + 1e-6)
+            own = mu * (1 + 1e-6) < S
             assert np.allclose(g[own], (8 * S / mu - 8)[own], rtol=1e-6)
     assert len(met) >= 4
     assert np.mean(met) > 0.5
