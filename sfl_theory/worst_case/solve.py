@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
 from sfl_theory.threads import one_thread
 from sfl_theory.worst_case import interior
@@ -22,14 +24,16 @@ from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
 from sfl_theory.worst_case.setting import Setting
 
+T = TypeVar("T")
 FINEST = 1e-7
 TOLERANCES = ((1500, FINEST), (10**9, 2e-5))
 """Of the float solver, by how many interpolation inequalities there are."""
 NEAR = 1e-5
 """So near an instance is looked for, or twice the tolerance."""
 SLACKS = (0, 1, 10)
-LOST = Fraction(1, 10**6)
-"""By so much, relative, a bound of fewer inequalities may be larger."""
+LOST = ((1500, Fraction(1, 10**6)), (10**9, Fraction(3, 10**4)))
+"""By so much, relative, a bound of fewer inequalities may be larger, by how many there
+are: where they are many the float solver's bound is larger than it could be, too."""
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
@@ -114,8 +118,7 @@ def _worst_case(
     if atoms > MOST_ATOMS:
         raise ValueError(_large("Gram matrix", atoms, MOST_ATOMS))
     if tolerance is None:
-        pairs = len(program.pairs)
-        tolerance = next(amount for most, amount in TOLERANCES if pairs <= most)
+        tolerance = _by_size(TOLERANCES, program)
     explicit = _explicit(program)
     floor = float(explicit.value) if explicit else -math.inf
     found = searched(program, tolerance, progress, floor)
@@ -154,15 +157,15 @@ def fewest(found: WorstCase) -> WorstCase:
         found: with a certificate.
 
     Returns:
-        With another one, if that proves as much up to `LOST`.
+        With another one, if that proves as much up to `LOST`, which is by size.
     """
     setting, known = found.setting, found.certificate
     if known is None or not setting.stepwise:
         return found
     program, steps, tolerance = found.program, max(setting.tau, setting.late), FINEST
-    enough = known.bound * (1 + LOST)
+    enough = known.bound * (1 + _by_size(LOST, program))
     with one_thread():
-        for span in (steps, None):
+        for span in (steps, 2 * steps, 4 * steps, None):
             begun = limited(program, span, tolerance) if span else found.found
             if span and begun.solution.upper > float(enough):
                 continue
@@ -198,6 +201,11 @@ def chained(found: WorstCase, progress: Progress | None = None) -> WorstCase:
             failed = (*found.failed, f"from above: {error}")
             return replace(found, certificate=None, failed=failed)
     return replace(found, program=program, found=other, certificate=certificate)
+
+
+def _by_size(amounts: Iterable[tuple[int, T]], program: Program) -> T:
+    """Return the amount for so many interpolation inequalities."""
+    return next(amount for most, amount in amounts if len(program.pairs) <= most)
 
 
 def _certified(program: Program, found: Found, tolerance: float) -> Certificate:

@@ -16,7 +16,7 @@ from small_settings import BOUNDED, HALF, ONE, SLOW, UNEQUAL, V2, asked
 
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import constant
-from sfl_theory.worst_case import exact
+from sfl_theory.worst_case import exact, solve
 from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
 from sfl_theory.worst_case.columns import thinned
 from sfl_theory.worst_case.proof import prove
@@ -124,12 +124,30 @@ def test_few_inequalities_lose_little_and_make_a_short_proof(name: str) -> None:
     known = long_run(name)
     few = fewest(known)
     assert known.certificate is not None and few.certificate is not None
-    assert few.certificate.bound <= known.certificate.bound * (1 + LOST)
+    assert few.certificate.bound <= known.certificate.bound * (1 + LOST[0][1])
     assert 5 * len(few.certificate.uses) < 4 * len(known.certificate.uses)
     text = prove(few.certificate, sparse=True).document()
     (claim,) = replay(text)
     assert claim.right == constant(few.certificate.bound)
     assert len(text) < len(prove(known.certificate).document())
+
+
+def test_where_inequalities_are_many_a_bound_may_lose_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By how many there are: with one less than that, the loss is the larger one."""
+    known = long_run("convex")
+    assert known.certificate is not None
+    size, much = len(known.program.pairs), Q(1, 100)
+    uses = []
+    for most, lost in ((size, LOST[0][1]), (size - 1, much)):
+        monkeypatch.setattr(solve, "LOST", ((most, LOST[0][1]), (10**9, much)))
+        few = fewest(known).certificate
+        assert few is not None
+        assert few.bound <= known.certificate.bound * (1 + lost)
+        uses.append(len(few.uses))
+    assert uses[1] < uses[0]
+    assert few.bound > known.certificate.bound * (1 + LOST[0][1])
 
 
 @EACH
