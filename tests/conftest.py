@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from _pytest.runner import runtestprotocol
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -69,26 +68,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     gc.enable()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> bool | None:
-    """Report a test from a worker once, not also that it was set up and torn down.
-
-    A message costs the worker and the process that reads it as much as a small test.
-    What fails or is skipped before or after the test is reported as ever.
-    """
-    if not hasattr(item.config, "workerinput") or item.config.option.durations:
-        return None
-    hook, where = item.ihook, {"nodeid": item.nodeid, "location": item.location}
-    hook.pytest_runtest_logstart(**where)
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed:
-            hook.pytest_runtest_logreport(report=report)
-    hook.pytest_runtest_logfinish(**where)
-    return True
 
 
 @pytest.fixture(scope="session", autouse=True)
