@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 from calls import honest, tempting
@@ -43,8 +44,11 @@ def unbroken(name: str, seeds: range) -> None:
     assert seen["true"] >= 3, seen
 
 
-@pytest.mark.parametrize("place", range(len(TEMPTING)))
-def test_tempting_calls_are_refused(place: int) -> None:
-    _, make = TEMPTING[place]
-    with pytest.raises(Rejected):
-        make()
+@pytest.mark.parametrize("name", sorted({name for name, _ in TEMPTING}))
+def test_tempting_calls_are_refused(name: str) -> None:
+    made = {}
+    for place, (other, make) in enumerate(TEMPTING):
+        if other == name:
+            with suppress(Rejected):
+                made[place] = make()
+    assert not made
