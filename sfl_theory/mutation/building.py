@@ -54,6 +54,7 @@ class Frame:
         rest: whether a third coordinate, at rest, has a curvature of its own.
         far: the run is followed by its moments, not outcome by outcome.
         strong: all curvatures have to be above 0.
+        posed: of a family, not drawn.
     """
 
     clients: int
@@ -77,6 +78,7 @@ class Frame:
     rest: bool = False
     far: bool = False
     strong: bool = False
+    posed: bool = False
     genes: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -223,13 +225,7 @@ def build(
         ]
         low, high = start, start
         if frame.turned:
-            far = np.max(np.abs(start - middle), axis=-1, keepdims=True)
-            for law, F in zip(noise, shapes, strict=True):
-                if law is not None:
-                    z = np.max(np.abs(law[0]), axis=-1, keepdims=True)
-                    room = F.lowest
-                    far = np.maximum(far, z / np.where(room > 0, room, one))
-            low, high = middle - far, middle + far
+            low, high = _kept_box(start, middle, list(zip(shapes, reach, strict=True)))
             reach = []
         for z, r in zip(centres, reach, strict=False):
             low, high = np.minimum(low, z - r), np.maximum(high, z + r)
@@ -280,6 +276,37 @@ def build(
         off = one + zero if len(assumed) > 1 else 1 + genes[f"k{place}"]
         tie(many, assumed, v, off * genes[f"u{place}"] if fails else off)
     return crowd, many
+
+
+def _kept_box(
+    start: Array, middle: Array, parts: list[tuple[Shape, Array]]
+) -> tuple[Array, Array]:
+    """Return a small box with the start in it that no small step leaves.
+
+    At its end in one coordinate the slope points inwards wherever the other one is:
+    ``up_p >= r_p + |m|/h times how far q goes to the side to which it pulls``.
+
+    Args:
+        start: of the run.
+        middle: the minimiser of all clients' functions.
+        parts: these, all with equal curvatures in both coordinates, and noise divided
+            by curvature.
+    """
+    zero = 0 * start
+    up, down = np.maximum(start - middle, zero), np.maximum(middle - start, zero)
+    away, along, noise = zero[:, :1], zero[:, :1], zero
+    for F, reach in parts:
+        h = F.curvature[:, :1]
+        pull = F.mixed / np.where(h > 0, h, 1 + 0 * h)
+        away, along = np.maximum(away, pull), np.maximum(along, -pull)
+        noise = np.maximum(noise, reach)
+    for _ in range(2):  # what comes back after two is smaller
+        u, d = up[:, ::-1], down[:, ::-1]
+        more = np.maximum(away * d, along * u), np.maximum(away * u, along * d)
+        up, down = np.maximum(up, more[0]), np.maximum(down, more[1])
+    most = np.maximum(away, along)
+    room = (noise + most * noise[:, ::-1]) / (1 - most * most)
+    return middle - down - room, middle + up + room
 
 
 def _decided(

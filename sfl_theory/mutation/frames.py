@@ -13,7 +13,7 @@ from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import Frame
+from sfl_theory.mutation.building import Frame, Tie
 from sfl_theory.mutation.deciding import BOUNDED, numeric, ties_of
 from sfl_theory.mutation.following import FARTHEST, followed, limit, short_enough
 from sfl_theory.mutation.reading import Read, opened
@@ -74,7 +74,7 @@ def drawn_frame(
     level = rng.choice(levels)
     if level is not None:
         wholes = _at_rest(read, assumed, wholes, clients, rng)
-    solved = _solved(read, assumed, wholes)
+    solved = solved_of(read, assumed, wholes)
     if solved is None:
         return None
     made, rounds = length(read, wholes, clients)
@@ -105,18 +105,11 @@ def drawn_frame(
     convex = h.Convex in kinds or h.Minimiser in kinds
     turned = shape != "bent" and turn and (quiet or not far)
     ties = ties_of(read, assumed, dropped, rng)
-    tied = {v for _, v, _ in ties}
-    pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
-    loose = {
-        v
-        for one in pushed
-        for v in one.free
-        if isinstance(v, k.RoundFamily) or (v in read.reals and v not in tied)
-    }
+    pushed, loose = pushed_of(read, assumed, ties)
     frame = Frame(
         clients=clients,
         wholes=tuple(wholes.items()),
-        order=_order(read, made, clients, rng),
+        order=order_of(read, made, clients, rng),
         rounds=rounds,
         shape=shape,
         noise=tuple(noise),
@@ -130,7 +123,7 @@ def drawn_frame(
         solved=solved,
         ties=ties,
         pushed=pushed,
-        loose=tuple(sorted(loose, key=str)),
+        loose=loose,
         steps=made,
         rest=shape != "bent" and rng.random() < RESTS,
         far=bool(far) and shape != "bent",
@@ -142,6 +135,21 @@ def drawn_frame(
 def named(frame: Frame, read: Read) -> Frame:
     """Return a frame that names its genes."""
     return replace(frame, genes=building.genes_of(frame, read))
+
+
+def pushed_of(
+    read: Read, assumed: frozenset[h.Hypothesis], ties: tuple[Tie, ...]
+) -> tuple[tuple[h.Hypothesis, ...], tuple[k.Var | k.RoundFamily, ...]]:
+    """Return the conditions on parameters, and which of these may be pushed to them."""
+    tied = {v for _, v, _ in ties}
+    pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
+    loose = {
+        v
+        for one in pushed
+        for v in one.free
+        if isinstance(v, k.RoundFamily) or (v in read.reals and v not in tied)
+    }
+    return pushed, tuple(sorted(loose, key=str))
 
 
 def other_size(
@@ -174,9 +182,11 @@ def resized(
     """
     wholes = dict(frame.wholes)
     wholes[v] = max(size, int(v.sort is Sort.COUNT))
-    alone = _alone(read, assumed)
-    solved = _solved(read, assumed, wholes)
-    if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
+    alone = alone_of(read, assumed)
+    solved = solved_of(read, assumed, wholes)
+    if solved is None or any(
+        most_of(x, read, wholes, frame.clients) < 0 for x in alone
+    ):
         return None
     made, rounds = length(read, wholes, frame.clients)
     far = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
@@ -188,7 +198,7 @@ def resized(
         wholes=tuple(wholes.items()),
         order=frame.order
         if made == frame.steps
-        else _order(read, made, frame.clients, rng),
+        else order_of(read, made, frame.clients, rng),
         rounds=rounds,
         steps=made,
         solved=solved,
@@ -200,7 +210,7 @@ def resized(
 def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
     """Return the local steps of a round, and the rounds that a statement needs."""
     steps = [
-        _most(run.steps(side), read, wholes, clients)
+        most_of(run.steps(side), read, wholes, clients)
         for run in read.splits
         for side in k.Side
     ]
@@ -208,7 +218,7 @@ def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int
     return max(steps, default=0), rounds
 
 
-def _order(
+def order_of(
     read: Read, made: int, clients: int, rng: random.Random
 ) -> tuple[tuple[int, int], ...]:
     """Return an order of SFL-V2's visits, each client's steps one after another."""
@@ -219,7 +229,7 @@ def _order(
     return tuple((n, places[:at].count(n)) for at, n in enumerate(places))
 
 
-def _solved(
+def solved_of(
     read: Read, assumed: frozenset[h.Hypothesis], wholes: dict[k.Var, int]
 ) -> tuple[tuple[k.RoundFamily, k.BoundNat, Ratio], ...] | None:
     """Return the families that conditions in both directions decide, as functions.
@@ -298,7 +308,7 @@ def _wholes(
     read: Read, assumed: frozenset[h.Hypothesis], clients: int, rng: random.Random
 ) -> dict[k.Var, int] | None:
     """Return naturals that meet the conditions on them alone."""
-    alone = _alone(read, assumed)
+    alone = alone_of(read, assumed)
     most = limit(read, assumed) if read.many else 0
     long = rng.random() < (LONG_RUNS if most else 0.12)
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
@@ -319,7 +329,7 @@ def _wholes(
             out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
             if most:
                 out[rng.choice(far)] = int(2 ** rng.uniform(4, log2(FARTHEST)))
-        if all(_most(one, read, out, clients) >= 0 for one in alone):
+        if all(most_of(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
 
@@ -343,14 +353,14 @@ def _at_rest(
     more = {
         v: max(n, 2) for v, n in wholes.items() if v in steps and rng.random() < 0.7
     }
-    alone = _alone(read, assumed)
+    alone = alone_of(read, assumed)
     for other in (wholes | first | more, wholes | first):
-        if all(_most(x, read, other, clients) >= 0 for x in alone):
+        if all(most_of(x, read, other, clients) >= 0 for x in alone):
             return other
     return wholes
 
 
-def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
+def alone_of(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
     """Return the conditions on naturals alone."""
     return [
         one.form.coefficients[k.UNIT].numerator
@@ -373,7 +383,7 @@ def far_of(read: Read) -> list[k.Var]:
     return [v for v in far if v.sort is Sort.COUNT] or (far if read.many else [])
 
 
-def _most(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> int:
+def most_of(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> int:
     """Return an index, where bound steps have their largest values."""
     out = Fraction(0)
     for c, powers in value.products:
@@ -385,7 +395,7 @@ def _most(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> in
                 one = clients
             elif isinstance(s, k.BoundNat):
                 uppers = (
-                    _most(b.binder.upper, read, wholes, clients) - 1
+                    most_of(b.binder.upper, read, wholes, clients) - 1
                     for b in read.inside
                     if isinstance(b, k.Closed)
                     and isinstance(b.binder, k.Steps)
@@ -400,7 +410,7 @@ def _most(value: Poly, read: Read, wholes: dict[k.Var, int], clients: int) -> in
 def _last(one: k.Term, read: Read, wholes: dict[k.Var, int], clients: int) -> int:
     """Return how many rounds a term needs."""
     if isinstance(one, k.Iterate) and isinstance(one.run, k.Split):
-        return _most(one.round, read, wholes, clients)
+        return most_of(one.round, read, wholes, clients)
     if isinstance(one, k.LocalPoint | k.Noise | k.Draw | k.Expected):
-        return _most(one.round, read, wholes, clients) + 1
+        return most_of(one.round, read, wholes, clients) + 1
     return 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array
+from sfl_theory.mutation.many import Many
 from sfl_theory.proofs.export import Statement
 
 HOPE = -0.5
@@ -59,3 +61,29 @@ def scored(
         short = gap / np.where(seen, np.abs(gap) + moved, 1)
         score = np.where(moved > 0, np.minimum(score, short), score)
     return np.where(seen, score, -1), gap
+
+
+def sides_of(
+    e: Many, one: Neighbour, scales: bool, left: Side, right: Side
+) -> tuple[Side, Side]:
+    """Return both sides of a neighbour, in the best units.
+
+    Args:
+        e: the models.
+        one: the neighbour.
+        scales: whether the factor of its summand has a unit.
+        left: side of the whole statement.
+        right: side of it.
+    """
+    if one.left is not one.whole.left:
+        left = e.form(one.left)
+    if one.summand is not None and one.factor is not None:
+        summand = e.form(one.summand)
+        more = summand[0] * (e.number(one.factor) - 1)
+        if scales:
+            most = np.abs(left[0]) + right[1]
+            more = np.where(summand[0] < -NOISE * most, -2 * most, -summand[0])
+        right = right[0] + more, right[1] + np.abs(more)
+    elif one.right_side is not None and one.right_side is not one.whole.right:
+        right = e.form(one.right_side)
+    return left, right

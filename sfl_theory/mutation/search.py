@@ -8,8 +8,9 @@ neighbour is made a model in fractions, and only the kernel's verdict on it coun
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sfl_theory.mutation.asking import DIGITS, digits, in_units, mentioned
 from sfl_theory.mutation.building import Frame, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
+from sfl_theory.mutation.families import FAMILIES, Family, posed, simple_genes
 from sfl_theory.mutation.frames import (
     DECK,
     Card,
@@ -42,7 +44,7 @@ from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.reading import Read, Subject
 from sfl_theory.mutation.rounding import error
-from sfl_theory.mutation.scores import HOPE, NOISE, Side, scored
+from sfl_theory.mutation.scores import HOPE, Side, scored, sides_of
 from sfl_theory.mutation.seeds import planted
 from sfl_theory.mutation.units import Scales
 from sfl_theory.proofs.export import ModelData, model_of
@@ -105,6 +107,7 @@ class Search:
         decks: the kinds of functions that are not drawn yet, by hypotheses.
         asked: how often the kernel was asked.
         found: the models that break neighbours.
+        families: those that are posed next.
     """
 
     around: Sequence[Neighbour]
@@ -122,6 +125,7 @@ class Search:
     asked: int = 0
     crowds: int = 0
     found: dict[int, ModelData] = field(default_factory=dict)
+    families: Iterator[Family] = field(default_factory=lambda: cycle(FAMILIES))
 
     def run(self, turns: int, patience: int) -> None:
         """Search until nothing is open or nothing new was broken for a while.
@@ -143,7 +147,28 @@ class Search:
             for place in places:
                 if place in self.open:
                     self._frame(place)
+            if special or common:
+                self._pose(self.rng.choice(special + common), next(self.families))
             idle = 0 if len(self.open) < before else idle + 1
+
+    def _pose(self, place: int, family: Family) -> None:
+        """Try long simple runs, and climb from the best one."""
+        target = self.around[place]
+        args = self.read, target.hypotheses, target.dropped, family, self.rng
+        if place not in self.open or (frame := posed(*args)) is None:
+            return
+        self.aim, kind = target.hypotheses, _kind(frame)
+        self._generations(frame, simple_genes(frame, crowd_size(frame), self.dice))
+        near = [p for p in sorted(self.open) if self._worth(p, kind)]
+        if near:
+            best = max(near, key=lambda p: self.good[p, kind].score)
+            self._climb(best, kind)
+
+    def _worth(self, place: int, kind: str) -> bool:
+        """Return whether a climb from the best models of a kind may lead somewhere."""
+        lowest = FAR_OFF if self.around[place].changed else -np.inf
+        good = self.good.get((place, kind))
+        return good is not None and good.tired < TIRED and good.score > lowest
 
     def _special(self) -> list[int]:
         """Return the open neighbours with hypotheses of their own.
@@ -186,12 +211,8 @@ class Search:
     def _frame(self, place: int) -> None:
         target = self.around[place]
         self.aim = target.hypotheses
-        lowest = FAR_OFF if target.changed else -np.inf
-        kinds = [
-            kind
-            for (at, kind), good in self.good.items()
-            if at == place and good.tired < TIRED and good.score > lowest
-        ]
+        kinds = [kind for at, kind in self.good if at == place]
+        kinds = [kind for kind in kinds if self._worth(place, kind)]
         if kinds and self.rng.random() < AGAIN:
             best = max(kinds, key=lambda kind: self.good[place, kind].score)
             other = self.rng.choice(kinds)
@@ -397,7 +418,7 @@ class Search:
             try:
                 if sides is None:
                     sides = e.form(whole.left), e.form(whole.right)
-                low, high = self._sides(e, place, *sides)
+                low, high = sides_of(e, one, place in self.units, *sides)
             except NotEvaluatedError:
                 continue
             if not one.changed and moved is None:
@@ -422,32 +443,10 @@ class Search:
         pairs = zip(sides, (whole.left, whole.right), strict=True)
         return sum((np.abs(s[0] - before.form(w)[0]) for s, w in pairs), 0 * e.ones)
 
-    def _sides(
-        self,
-        e: Many,
-        place: int,
-        left: tuple[Array, Array],
-        right: tuple[Array, Array],
-    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Return value and size of both sides, in the best units."""
-        one = self.around[place]
-        if one.left is not one.whole.left:
-            left = e.form(one.left)
-        if one.summand is not None and one.factor is not None:
-            summand = e.form(one.summand)
-            more = summand[0] * (e.number(one.factor) - 1)
-            if place in self.units:
-                most = np.abs(left[0]) + right[1]
-                more = np.where(summand[0] < -NOISE * most, -2 * most, -summand[0])
-            right = right[0] + more, right[1] + np.abs(more)
-        elif one.right_side is not None and one.right_side is not one.whole.right:
-            right = e.form(one.right_side)
-        return left, right
-
 
 def _kind(frame: Frame) -> str:
     """Return which models are compared with which: functions and start."""
-    return f"{frame.shape} {frame.turned} {frame.level}"
+    return f"{frame.shape} {frame.turned} {frame.level} {frame.posed}"
 
 
 def broken(
