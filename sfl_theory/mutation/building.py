@@ -54,7 +54,7 @@ class Frame:
         rest: whether a third coordinate, at rest, has a curvature of its own.
         far: the run is followed by its moments, not outcome by outcome.
         strong: all curvatures have to be above 0.
-        posed: of a family, not drawn.
+        posed: of a family, not drawn; its box is as small as may be.
     """
 
     clients: int
@@ -224,8 +224,17 @@ def build(
             for law, c in zip(noise, curves, strict=True)
         ]
         low, high = start, start
-        if frame.turned:
+        if frame.posed and frame.turned:
             low, high = _kept_box(start, middle, list(zip(shapes, reach, strict=True)))
+            reach = []
+        elif frame.turned:
+            far = np.max(np.abs(start - middle), axis=-1, keepdims=True)
+            for law, F in zip(noise, shapes, strict=True):
+                if law is not None:
+                    z = np.max(np.abs(law[0]), axis=-1, keepdims=True)
+                    room = F.lowest
+                    far = np.maximum(far, z / np.where(room > 0, room, one))
+            low, high = middle - far, middle + far
             reach = []
         for z, r in zip(centres, reach, strict=False):
             low, high = np.minimum(low, z - r), np.maximum(high, z + r)

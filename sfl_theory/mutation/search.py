@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any
 
@@ -108,6 +108,7 @@ class Search:
         asked: how often the kernel was asked.
         found: the models that break neighbours.
         families: those that are posed next.
+        posing: a search with dice of its own for these.
     """
 
     around: Sequence[Neighbour]
@@ -126,6 +127,7 @@ class Search:
     crowds: int = 0
     found: dict[int, ModelData] = field(default_factory=dict)
     families: Iterator[Family] = field(default_factory=lambda: cycle(FAMILIES))
+    posing: Search | None = None
 
     def run(self, turns: int, patience: int) -> None:
         """Search until nothing is open or nothing new was broken for a while.
@@ -147,22 +149,26 @@ class Search:
             for place in places:
                 if place in self.open:
                     self._frame(place)
-            if special or common:
-                self._pose(self.rng.choice(special + common), next(self.families))
+            if self.posing is not None:
+                self.posing.pose(special + common)
             idle = 0 if len(self.open) < before else idle + 1
 
-    def _pose(self, place: int, family: Family) -> None:
-        """Try long simple runs, and climb from the best one."""
-        target = self.around[place]
-        args = self.read, target.hypotheses, target.dropped, family, self.rng
-        if place not in self.open or (frame := posed(*args)) is None:
+    def pose(self, places: Sequence[int]) -> None:
+        """Try the next kind of long simple runs, and climb from the best one."""
+        family = next(self.families)
+        some = [place for place in places if place in self.open]
+        if not some:
             return
-        self.aim, kind = target.hypotheses, _kind(frame)
+        target = self.around[self.rng.choice(some)]
+        assumed, gone = target.hypotheses, target.dropped
+        frame = posed(self.read, assumed, gone, family, self.rng)
+        if frame is None:
+            return
+        self.aim, kind = assumed, _kind(frame)
         self._generations(frame, simple_genes(frame, crowd_size(frame), self.dice))
         near = [p for p in sorted(self.open) if self._worth(p, kind)]
         if near:
-            best = max(near, key=lambda p: self.good[p, kind].score)
-            self._climb(best, kind)
+            self._climb(max(near, key=lambda p: self.good[p, kind].score), kind)
 
     def _worth(self, place: int, kind: str) -> bool:
         """Return whether a climb from the best models of a kind may lead somewhere."""
@@ -446,7 +452,7 @@ class Search:
 
 def _kind(frame: Frame) -> str:
     """Return which models are compared with which: functions and start."""
-    return f"{frame.shape} {frame.turned} {frame.level} {frame.posed}"
+    return f"{frame.shape} {frame.turned} {frame.level}"
 
 
 def broken(
@@ -485,6 +491,9 @@ def broken(
     dice = np.random.default_rng(rng.getrandbits(64))
     known = units or {}
     search = Search(around, read, set(places), set(proved), decide, known, rng, dice)
+    rng = random.Random(f"{seed} posed")
+    dice = np.random.default_rng(rng.getrandbits(64))
+    search.posing = replace(search, rng=rng, dice=dice, good={})
     with np.errstate(all="ignore"):
         search.plant(seeds)
         search.look(LOOKS)
