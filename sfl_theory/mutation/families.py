@@ -97,7 +97,9 @@ def posed(
     far, clients = far_of(read), family.clients
     wholes = {v: int(v.sort is Sort.COUNT) for v in read.wholes}
     near = [v for v, least in wholes.items() if least and v not in far]
-    if not far or not limit(read, assumed) or len(near) < 2 * family.uneven:
+    if not (read.many and far and limit(read, assumed)):
+        return None
+    if len(near) < 2 * family.uneven:
         return None
     if family.uneven:
         wholes[rng.choice(near)] = VISITS // clients

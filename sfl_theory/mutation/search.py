@@ -217,8 +217,7 @@ class Search:
     def _frame(self, place: int) -> None:
         target = self.around[place]
         self.aim = target.hypotheses
-        kinds = [kind for at, kind in self.good if at == place]
-        kinds = [kind for kind in kinds if self._worth(place, kind)]
+        kinds = [at[1] for at in self.good if at[0] == place and self._worth(*at)]
         if kinds and self.rng.random() < AGAIN:
             best = max(kinds, key=lambda kind: self.good[place, kind].score)
             other = self.rng.choice(kinds)
