@@ -8,7 +8,8 @@ with the number of steps, not with its square or cube. The squares are found her
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
@@ -25,6 +26,9 @@ from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.sparse import factored
 
 
+Amounts = Sequence[tuple[Mapping[Name, Fraction | int], Fraction]]
+
+
 class Positions(Assembly):
     """Theorems with multipliers, written in points and what no step is made of."""
 
@@ -33,18 +37,28 @@ class Positions(Assembly):
         self._first_points()
         if self.sides != (None,):
             self._split()
-        self._noises()
+        if not self.noisy:
+            self._noises()
         for side in self.sides:
             self._steps(side)
         self._average()
-        enter(self, factored(negative(self.own)))
+        enter(self, self._own_squares())
         for side in self.sides:
             self._means(side)
         self._balance_values()
         self._stationary()
+        squares = self._common_squares()
         mine = {name: self.vector({name: ONE}) for name in self.common.rows}
-        self.uses += squared(factored(negative(self.common)), mine)
+        self.uses += squared(squares, mine)
         return self.added()
+
+    def _own_squares(self) -> Amounts:
+        """Return the squares that the clients' vectors need."""
+        return factored(negative(self.own))
+
+    def _common_squares(self) -> Amounts:
+        """Return the squares that what clients share needs."""
+        return factored(negative(self.common))
 
     def _noises(self) -> None:
         """Remove noise, whose second moment is 0."""
@@ -75,21 +89,36 @@ class Positions(Assembly):
                 lemma = changed(run, self.S, side)
                 self.each.append((self.tested(lemma, t, self.vector(row)), -ONE))
             for i in range(made):
-                slope, _ = self.sample(t, i, side)
+                slope, xi = self.sample(t, i, side)
                 by = {point(i): 1 / eta, point(i + 1): -1 / eta}
-                if row := self.own.eliminate(slope, by):
-                    lemma = self.tested(quiet(run, i, side), t, self.vector(row))
-                    self.each.append((lemma, -1 / eta))
+                by |= {xi: -ONE} if self.noisy else {}
+                self._step(self.own.eliminate(slope, by), t, i, side)
             if row := self.own.eliminate(point(0), {self._model(t, side): ONE}):
                 lemma = unrolled.begins(run, side)
                 self.each.append((self.tested(lemma, t, self.vector(row)), -ONE))
 
-    def _means(self, side: k.Side | None) -> None:
-        """Replace mean gradients by the way of the means, measured from x* or x(0).
+    def _step(self, row: Row, t: int, i: int, side: k.Side | None) -> None:
+        """Enter what a client's step is made of, beside a combination."""
+        if row:
+            lemma = moves(self.run, i, side, self.noisy)
+            theorem = self.tested(lemma, t, self.vector(row))
+            self.each.append((theorem, -1 / self._rate(t, side)))
 
-        Raises:
-            ValueError: something depends on x* itself.
-        """
+    def _mean_step(self, row: Row, t: int, i: int, side: k.Side | None) -> None:
+        """Enter what the means of a step are made of, beside a combination."""
+        if row:
+            lemma = mean_step(self.run, i, side, self.noisy)
+            theorem = self.tested(lemma, t, self.vector(row))
+            self.uses.append((theorem, -1 / self._rate(t, side)))
+
+    def _closing(self, row: Row, t: int, side: k.Side | None) -> None:
+        """Enter that the next model is the last points' mean, beside a combination."""
+        if row:
+            lemma = self.tested(closes(self.run, side), t, self.vector(row))
+            self.uses.append((lemma, ONE))
+
+    def _means(self, side: k.Side | None) -> None:
+        """Replace mean gradients by the way of the means, measured from x* or x(0)."""
         run, made = self.run, unrolled.steps_of(self.run, side)
         for t in range(self.rounds + 1):
             x, last = self.x(t), t == self.rounds
@@ -105,21 +134,21 @@ class Positions(Assembly):
                     self.uses.append((self.tested(lemma, t, u), -ONE))
         for t in range(self.rounds):
             eta = self._rate(t, side)
-            ends = [self.mean(atom_of(block(side, self.p(t, i)))) for i in (1, made)]
-            by: Row = {self._model(t, side): 1 / eta, ends[0]: -1 / eta}
-            slope = self.mean(self.sample(t, 0, side)[0])
-            if row := self.common.eliminate(slope, by):
-                lemma = self.tested(mean_step(run, side), t, self.vector(row))
-                self.uses.append((lemma, -1 / eta))
-            if row := self.common.eliminate(ends[1], {self._model(t + 1, side): ONE}):
-                lemma = self.tested(closes(run, side), t, self.vector(row))
-                self.uses.append((lemma, ONE))
+            ends = [self._model(t, side)]
+            ends += [self._mean_point(t, i, side) for i in range(1, made + 1)]
+            for i in range(made):
+                slope, xi = map(self.mean, self.sample(t, i, side))
+                by: Row = {ends[i]: 1 / eta, ends[i + 1]: -1 / eta}
+                by |= {xi: -ONE} if self.noisy else {}
+                self._mean_step(self.common.eliminate(slope, by), t, i, side)
+            by = {self._model(t + 1, side): ONE}
+            self._closing(self.common.eliminate(ends[-1], by), t, side)
         base: Name = atom_of(block(side, k.vec(k.Star(k.MEAN))))
         if not self.common.rows.get(base):
             base = self._model(0, side)
         places = [self._model(t, side) for t in range(self.rounds + 1)]
         places += [
-            self.mean(atom_of(block(side, self.p(t, i))))
+            self._mean_point(t, i, side)
             for t in range(self.rounds)
             for i in range(1, made)
         ]
@@ -127,8 +156,19 @@ class Positions(Assembly):
             away = f"way to {place}"
             self.vectors[away] = self.vector({place: ONE, base: -ONE})
             self.common.eliminate(place, {base: ONE, away: ONE})
+        self._based(base)
+
+    def _based(self, base: Name) -> None:
+        """Make sure that nothing depends on where all is measured from.
+
+        Raises:
+            ValueError: something does.
+        """
         if self.common.rows.get(base):
             raise ValueError("the sum depends on where x* is")
+
+    def _mean_point(self, t: int, i: int, side: k.Side | None) -> Name:
+        return self.mean(atom_of(block(side, self.p(t, i))))
 
 
 def negative(form: Quadratic[Name]) -> Quadratic[Name]:
@@ -190,13 +230,23 @@ def mean_begin(run: k.Split, side: k.Side | None) -> Theorem:
     return averaged(unrolled.begins(run, side), block(side, away))
 
 
+def moves(run: k.Split, i: int, side: k.Side | None, noisy: bool) -> Theorem:
+    """Return ``<[p_{i+1} - p_i + eta g]_b, w> = 0``, g with noise or without."""
+    return (unrolled.moves if noisy else quiet)(run, i, side)
+
+
 @cache
-def mean_step(run: k.Split, side: k.Side | None) -> Theorem:
-    """Return ``<[sum_n a_n (p(n,t,1) + eta grad F_n(p(n,t,0))) - x(t)]_b, w> = 0``."""
-    after, before = (k.local_point(run, n, now, j) for j in (1, 0))
-    move = k.gradient(k.Local(n), before) * unrolled.rate_of(run, side)
-    move = block(side, move + after - before)
-    return combine(averaged(quiet(run, 0, side), move), mean_begin(run, side))
+def mean_step(run: k.Split, i: int, side: k.Side | None, noisy: bool) -> Theorem:
+    """Return ``<[sum_n a_n (p_{i+1} - p_i + eta g)]_b, w> = 0``.
+
+    Instead of the mean of ``p_0`` stands x(t).
+    """
+    after, before = (k.local_point(run, n, now, j) for j in (i + 1, i))
+    made = k.gradient(k.Local(n), before)
+    made = unrolled.step(run, i) if noisy else made
+    move = block(side, after - before + made * unrolled.rate_of(run, side))
+    found = averaged(moves(run, i, side, noisy), move)
+    return found if i else combine(found, mean_begin(run, side))
 
 
 @cache

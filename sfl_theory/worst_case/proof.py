@@ -33,6 +33,7 @@ from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
 from sfl_theory.worst_case.chains import noise_after_draws
+from sfl_theory.worst_case.noisy import Noisy
 from sfl_theory.worst_case.positions import Positions
 from sfl_theory.worst_case.scenarios import count
 from sfl_theory.worst_case.setting import ONE, Setting
@@ -168,7 +169,8 @@ class Alike(Stated):
         setting = self.setting
         noisy = setting.sigma2 > 0
         short = self.sparse and setting.stepwise
-        parts = (Positions if short else Assembly)(
+        positions = Noisy if noisy else Positions
+        parts = (positions if short else Assembly)(
             self.run, setting.rounds, setting.S, noisy, target
         )
         if setting.zeta2 == 0:
@@ -191,6 +193,8 @@ class Alike(Stated):
                 raise ValueError(f"no derivation of {says}")
             if says.kind not in {"unbiased", "across"}:
                 parts.use(self.derived(says, parts), factor)
+                continue
+            if says.kind == "unbiased" and isinstance(parts, Noisy):
                 continue
             at, space, vector = says.at, says.space, says.vector
             if at is None or space is None or vector is None or at.kind != "local":

@@ -391,7 +391,7 @@ class Setting:
         visits = self.algorithm == "sfl-v2" and not self.interchangeable
         visits &= not self.partial and len(self.turns) < 2 and max(map(len, rates)) < 2
         fits = (alike and self.zeta2 != 0) or visits
-        return fits and self.sigma2 == 0 and min(map(min, rates)) > 0
+        return fits and (alike or self.sigma2 == 0) and min(map(min, rates)) > 0
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
