@@ -97,6 +97,8 @@ def settled(
 class Noisy(Positions):
     """Theorems with multipliers, and what noise is orthogonal to, in positions."""
 
+    orthogonal = True
+
     @cached_property
     def held(self) -> dict[tuple[str, Drawn], Row]:
         """What stands beside the definitions of steps, until all of it is known."""
@@ -113,36 +115,32 @@ class Noisy(Positions):
     def _mean_step(self, row: Row, t: int, i: int, side: k.Side | None) -> None:
         self.held["mean", (t, i, side)] = row
 
-    def _closing(self, row: Row, t: int, side: k.Side | None) -> None:
-        self.held["end", (t, 0, side)] = row
-
     @cached_property
     def based(self) -> dict[Name, Row]:
         """Beside the mean of a noise: what all is measured from."""
         return {}
 
     def _based(self, base: Name) -> None:
-        noises = {self.mean(self.sample(t, i, side)[1]) for (t, i, side), _ in self._places()}
+        noises = {self.mean(self.sample(t, i, side)[1]) for t, i, side in self._places()}
         for xi, c in [*self.common.rows.get(base, {}).items()]:
             if xi in noises:
                 self.common.add(base, xi, -c)
                 self.based[xi] = {base: -c}
         super()._based(base)
 
-    def _places(self) -> Iterator[tuple[Drawn, bool]]:
-        """Yield steps, and whether the block moves."""
+    def _places(self) -> Iterator[Drawn]:
+        """Yield the noises, a block's after the other's."""
         for side in self.sides:
-            made = unrolled.steps_of(self.run, side)
             for t in range(self.rounds):
                 for i in range(unrolled.longest(self.run)):
-                    yield (t, i, side), i < made
+                    yield t, i, side
 
     def _own_squares(self) -> Amounts:
         steps = {}
-        for (t, i, side), moves in self._places():
+        for t, i, side in self._places():
             slope, xi = self.sample(t, i, side)
             ends = [atom_of(block(side, self.p(t, j))) for j in (i, i + 1)]
-            after = ends[1] if moves else None
+            after = ends[1] if i < self._within(side) else None
             steps[t, i, side] = Step(
                 xi, slope, {ends[0]: ONE}, after, self._rate(t, side)
             )
@@ -151,52 +149,40 @@ class Noisy(Positions):
         squares, rows = settled(negative(self.own), steps, stars)
         for drawn, row in rows.items():
             self.past[drawn].update(row)
-            self._beside("own", drawn, steps[drawn].noise, row.get(steps[drawn].slope))
+            self._beside("own", drawn, steps[drawn], row)
         return squares
 
     def _common_squares(self) -> Amounts:
         steps = {}
-        for (t, i, side), moves in self._places():
+        for t, i, side in self._places():
             slope, xi = map(self.mean, self.sample(t, i, side))
-            last = i + 1 == unrolled.steps_of(self.run, side)
-            ends = [
-                f"way to {one}"
-                for one in (
-                    self._mean_point(t, i, side) if i else self._model(t, side),
-                    self._model(t + 1, side) if last else self._mean_point(t, i + 1, side),
-                )
-            ]
-            before: Row = {ends[0]: ONE} if ends[0] in self.vectors else {}
-            after = ends[1] if moves else None
-            steps[t, i, side] = Step(xi, slope, before, after, self._rate(t, side))
+            made = unrolled.steps_of(self.run, side)
+            first = self._mean_point(t, i, side) if i else self._model(t, side)
+            last = self._mean_point(t, i + 1, side)
+            last = self._model(t + 1, side) if i + 1 == made else last
+            before, after = f"way to {first}", f"way to {last}" if i < made else None
+            there: Row = {before: ONE} if before in self.vectors else {}
+            steps[t, i, side] = Step(xi, slope, there, after, self._rate(t, side))
         starts = {f"way to {self._model(0, side)}": FIRST for side in self.sides}
         squares, rows = settled(negative(self.common), steps, starts)
-        for drawn, row in rows.items():
-            (t, i, side), step = drawn, steps[drawn]
-            row = row | self.based.get(step.noise, {})
-            if row:
-                self.linear(self.sample(t, i, side)[1], row, ONE)
-                self.past[drawn].update(row)
-            along = row.get(step.slope)
-            self._beside("mean", drawn, step.noise, along)
-            if along and i + 1 == unrolled.steps_of(self.run, side):
-                self._beside("end", (t, 0, side), step.noise, -along / step.eta)
+        for drawn, known in rows.items():
+            self._beside("mean", drawn, steps[drawn], known)
+            row = known | self.based.get(steps[drawn].noise, {})
+            self.linear(self.sample(*drawn)[1], row, ONE)
+            self.past[drawn].update(row)
         return squares
 
-    def _beside(self, kind: str, drawn: Drawn, noise: Name, c: Fraction | None) -> None:
-        """Enter a noise beside what a definition is of."""
-        if c:
+    def _beside(self, kind: str, drawn: Drawn, step: Step, past: Row) -> None:
+        """Enter a noise beside the definition of its step, whose gradient is past."""
+        if step.after is not None and step.slope in past:
             row = self.held[kind, drawn]
-            row[noise] = row.get(noise, ZERO) + c
+            row[step.noise] = row.get(step.noise, ZERO) + past[step.slope]
 
     def added(self) -> Theorem:
         """Return the sum of what has been entered, which is the target."""
         for (kind, (t, i, side)), row in self.held.items():
-            if kind == "end":
-                super()._closing(row, t, side)
-            else:
-                enter = super()._step if kind == "own" else super()._mean_step
-                enter(row, t, i, side)
+            enter = super()._step if kind == "own" else super()._mean_step
+            enter(row, t, i, side)
         drawn: dict[tuple[int, int], Row] = defaultdict(dict)
         for (t, i, _), row in self.past.items():
             drawn[t, i] |= row

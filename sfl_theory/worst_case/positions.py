@@ -88,7 +88,7 @@ class Positions(Assembly):
             if row := self.own.eliminate(there, {slope: ONE}):
                 lemma = changed(run, self.S, side)
                 self.each.append((self.tested(lemma, t, self.vector(row)), -ONE))
-            for i in range(made):
+            for i in range(self._within(side)):
                 slope, xi = self.sample(t, i, side)
                 by = {point(i): 1 / eta, point(i + 1): -1 / eta}
                 by |= {xi: -ONE} if self.noisy else {}
@@ -111,11 +111,10 @@ class Positions(Assembly):
             theorem = self.tested(lemma, t, self.vector(row))
             self.uses.append((theorem, -1 / self._rate(t, side)))
 
-    def _closing(self, row: Row, t: int, side: k.Side | None) -> None:
-        """Enter that the next model is the last points' mean, beside a combination."""
-        if row:
-            lemma = self.tested(closes(self.run, side), t, self.vector(row))
-            self.uses.append((lemma, ONE))
+    def _within(self, side: k.Side | None) -> int:
+        """Return how many steps end where a client's gradient is taken."""
+        made = unrolled.steps_of(self.run, side)
+        return made - (made == unrolled.longest(self.run))
 
     def _means(self, side: k.Side | None) -> None:
         """Replace mean gradients by the way of the means, measured from x* or x(0)."""
@@ -135,14 +134,17 @@ class Positions(Assembly):
         for t in range(self.rounds):
             eta = self._rate(t, side)
             ends = [self._model(t, side)]
-            ends += [self._mean_point(t, i, side) for i in range(1, made + 1)]
+            ends += [self._mean_point(t, i, side) for i in range(1, made)]
+            ends.append(self._model(t + 1, side))
             for i in range(made):
                 slope, xi = map(self.mean, self.sample(t, i, side))
                 by: Row = {ends[i]: 1 / eta, ends[i + 1]: -1 / eta}
                 by |= {xi: -ONE} if self.noisy else {}
                 self._mean_step(self.common.eliminate(slope, by), t, i, side)
-            by = {self._model(t + 1, side): ONE}
-            self._closing(self.common.eliminate(ends[-1], by), t, side)
+            last = self._mean_point(t, made, side)
+            if row := self.common.eliminate(last, {ends[-1]: ONE}):
+                lemma = self.tested(closes(run, side), t, self.vector(row))
+                self.uses.append((lemma, ONE))
         base: Name = atom_of(block(side, k.vec(k.Star(k.MEAN))))
         if not self.common.rows.get(base):
             base = self._model(0, side)
@@ -239,14 +241,16 @@ def moves(run: k.Split, i: int, side: k.Side | None, noisy: bool) -> Theorem:
 def mean_step(run: k.Split, i: int, side: k.Side | None, noisy: bool) -> Theorem:
     """Return ``<[sum_n a_n (p_{i+1} - p_i + eta g)]_b, w> = 0``.
 
-    Instead of the mean of ``p_0`` stands x(t).
+    Instead of the mean of ``p_0`` stands x(t), instead of the last point's x(t+1).
     """
     after, before = (k.local_point(run, n, now, j) for j in (i + 1, i))
     made = k.gradient(k.Local(n), before)
     made = unrolled.step(run, i) if noisy else made
     move = block(side, after - before + made * unrolled.rate_of(run, side))
-    found = averaged(moves(run, i, side, noisy), move)
-    return found if i else combine(found, mean_begin(run, side))
+    uses = [averaged(moves(run, i, side, noisy), move)]
+    uses += [] if i else [mean_begin(run, side)]
+    uses += [closes(run, side)] if i + 1 == unrolled.steps_of(run, side) else []
+    return combine(*uses)
 
 
 @cache

@@ -194,7 +194,7 @@ class Alike(Stated):
             if says.kind not in {"unbiased", "across"}:
                 parts.use(self.derived(says, parts), factor)
                 continue
-            if says.kind == "unbiased" and isinstance(parts, Noisy):
+            if says.kind == "unbiased" and parts.orthogonal:
                 continue
             at, space, vector = says.at, says.space, says.vector
             if at is None or space is None or vector is None or at.kind != "local":
@@ -243,6 +243,9 @@ class Alike(Stated):
             return self.small(at, says.space.part == "deviation")
         if says.kind == "lowest" and at is not None and at == Point("round", at.t):
             return self.lowest(at.t)
+        if says.kind == "bounded-gradient" and parts.orthogonal:
+            if at is not None and at.kind == "local":
+                return self.bounded_gradient(at)
         known = self.on_client(says, parts.at)
         if known is None:
             raise ValueError(f"no derivation of {says}")
