@@ -12,7 +12,7 @@ import pytest
 import small_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_settings import BOUNDED, HALF, ONE, SLOW, UNEQUAL, V2, asked
+from small_settings import BOUNDED, HALF, NON_CONVEX, ONE, SLOW, UNEQUAL, V2, asked
 
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import constant
@@ -27,16 +27,24 @@ from sfl_theory.worst_case.solve import FINEST, LOST, WorstCase, fewest, worst_c
 from sfl_theory.worst_case.sparse import factored
 
 THIRD = Q(1, 3)
+ALIKE: dict[str, object] = {"clients": 3, "symmetric": True}
 SHARED = (
     "one step", "gap", "gap of the average", "mean of gaps", "start by gap",
     "bounded gradients", "dissimilarity", "two rates", "two paces", "decaying",
     "rates of their own", "non-convex", "least", "visits", "visits in turns",
     "visits, gap", "visits, weighted", "visits, average", "visits, bounded",
     "visits, dissimilarity", "visits, the same minimiser", "visits, least",
-    "three visitors",
+    "three visitors", "noise", "noise, two rates", "noise, bounded", "noise, N given",
+    "noisy steps, N given", "noisy steps, two paces, N given",
 )  # fmt: skip
 SETTINGS = {name: small_settings.SETTINGS[name] for name in SHARED} | {
     "late clients": asked((THIRD,), ONE, tau=3, tau_server=1),
+    "noise, late clients": asked((THIRD,), ONE, tau=3, tau_server=1, sigma2=Q(1)),
+    "noise, average": asked(2 * ONE, mu=Q(0), reading="average", sigma2=Q(1)),
+    "noise, decaying": asked((HALF, THIRD), tau=3, sigma2=Q(1), **ALIKE),
+    "noise, non-convex": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", sigma2=Q(1), **ALIKE
+    ),
     "visits in one other order": asked(ONE, SLOW, turns=((1, 0),), **V2),
     "visits, weights": asked(ONE, SLOW, **V2 | UNEQUAL),
 }
@@ -47,6 +55,9 @@ FEW = [
     "least",
     "visits",
     "three visitors",
+    "noise, bounded",
+    "noise, late clients",
+    "noisy steps, N given",
 ]
 
 
@@ -83,7 +94,8 @@ def test_a_certificate_is_a_proof_in_positions(name: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        asked(sigma2=Q(1)),
+        asked(sigma2=Q(1), zeta2=Q(0)),
+        asked(sigma2=Q(1), algorithm="minibatch-sfl"),
         asked(zeta2=Q(0)),
         asked(algorithm="minibatch-sfl"),
         asked(2 * ONE, 2 * SLOW, turns=((1, 0), (0, 1)), **V2),
