@@ -97,6 +97,7 @@ def test_a_certificate_is_a_proof_in_positions(name: str) -> None:
         asked(sigma2=Q(1), zeta2=Q(0)),
         asked(sigma2=Q(1), algorithm="minibatch-sfl"),
         asked(zeta2=Q(0)),
+        asked(tau=1, zeta2=None),
         asked(algorithm="minibatch-sfl"),
         asked(2 * ONE, 2 * SLOW, turns=((1, 0), (0, 1)), **V2),
         asked((HALF, THIRD), 2 * SLOW, **V2),
