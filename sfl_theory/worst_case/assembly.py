@@ -123,9 +123,8 @@ class Assembly:
         """Return the sum of what has been entered, which is the target."""
         for u, row in self.averaged.items():
             if beside := {v: c for v, c in row.items() if c}:
-                each = self.vector({u: ONE}) * k.weight(n)
-                linear = rules.linear(k.CLIENTS, n, each, self.vector(beside))
-                self.uses.append((linear, ONE))
+                own, other = self.vector({u: ONE}) * k.weight(n), self.vector(beside)
+                self.uses.append((rules.linear(k.CLIENTS, n, own, other), ONE))
         each = total([*self.each, *self.each_squares])
         average = sum_over(each, k.CLIENTS, n, k.weight(n))
         rest = total([*self.uses, *self.squares])

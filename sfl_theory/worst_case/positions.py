@@ -25,7 +25,6 @@ from sfl_theory.worst_case.deviations import enter, squared
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.sparse import factored
 
-
 Amounts = Sequence[tuple[Mapping[Name, Fraction | int], Fraction]]
 
 
@@ -47,9 +46,10 @@ class Positions(Assembly):
             self._means(side)
         self._balance_values()
         self._stationary()
-        squares = self._common_squares()
-        mine = {name: self.vector({name: ONE}) for name in self.common.rows}
-        self.uses += squared(squares, mine)
+        found = self._common_squares()
+        names = dict.fromkeys(name for row, _ in found for name in row)
+        mine = {name: self.vector({name: ONE}) for name in names}
+        self.uses += squared(found, mine)
         return self.added()
 
     def _own_squares(self) -> Amounts:
@@ -141,8 +141,8 @@ class Positions(Assembly):
                 by: Row = {ends[i]: 1 / eta, ends[i + 1]: -1 / eta}
                 by |= {xi: -ONE} if self.noisy else {}
                 self._mean_step(self.common.eliminate(slope, by), t, i, side)
-            last = self._mean_point(t, made, side)
-            if row := self.common.eliminate(last, {ends[-1]: ONE}):
+            by = {ends[-1]: ONE}
+            if row := self.common.eliminate(self._mean_point(t, made, side), by):
                 lemma = self.tested(closes(run, side), t, self.vector(row))
                 self.uses.append((lemma, ONE))
         base: Name = atom_of(block(side, k.vec(k.Star(k.MEAN))))

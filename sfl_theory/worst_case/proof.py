@@ -243,9 +243,9 @@ class Alike(Stated):
             return self.small(at, says.space.part == "deviation")
         if says.kind == "lowest" and at is not None and at == Point("round", at.t):
             return self.lowest(at.t)
-        if says.kind == "bounded-gradient" and parts.orthogonal:
-            if at is not None and at.kind == "local":
-                return self.bounded_gradient(at)
+        noisy = parts.orthogonal and at is not None and at.kind == "local"
+        if says.kind == "bounded-gradient" and at is not None and noisy:
+            return self.bounded_gradient(at)
         known = self.on_client(says, parts.at)
         if known is None:
             raise ValueError(f"no derivation of {says}")

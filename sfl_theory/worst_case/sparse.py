@@ -121,10 +121,10 @@ def _tried(
                 rest.add(a, b, -weight * square[a] * square[b] * twice)
     beside: dict[A, dict[A, Fraction]] = {}
     for xi, earlier in past.items():
-        known = {b: c for b in earlier if (c := rest.rows[xi].get(b))}
-        for b, c in known.items():
-            rest.add(xi, b, -c)
-        beside[xi] = {b: c * size[xi] * size[b] for b, c in known.items()}
+        free = {b: rest.rows[xi][b] for b in earlier if b in rest.rows[xi]}
+        for b, even in free.items():
+            rest.add(xi, b, -even)
+        beside[xi] = {b: even * size[xi] * size[b] for b, even in free.items()}
     found += _dominant(rest)
     if any(weight < 0 for _, weight in found):
         return None
