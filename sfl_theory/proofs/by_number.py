@@ -269,7 +269,7 @@ class Numbers:
                     last[p] = max(last.get(p, 0), step)
         names = {client(p): k.Client(f"v{p}") for p in last}
         after = tuple((names[client(p)], ratio(j)) for p, j in last.items())
-        v, place = _renamed(u, names), (client(q), ratio(s), ratio(b))
+        v, place = renamed(u, names), (client(q), ratio(s), ratio(b))
         found = rules.unbiased(self.run, *place, v, after)
         if not last:
             return self.enough(found)
@@ -446,22 +446,23 @@ def _number(q: k.ClientIndex) -> int:
     return q.number
 
 
-def _renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
+def renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
     """Return a combination with names for some clients."""
     found = k.Vec({})
     by: dict[k.ClientIndex, k.ClientIndex] = dict(names.items())
     for atom, c in u.coefficients.items():
         new = k.vec(atom)
         if isinstance(atom, k.Part):
-            new = k.part(atom.side, _renamed(k.vec(atom.vector), names))
-        elif isinstance(atom, k.Noise):
+            new = k.part(atom.side, renamed(k.vec(atom.vector), names))
+        elif isinstance(atom, k.OfStep):
             q = by.get(atom.client, atom.client)
-            new = k.noise(atom.run, q, ratio(atom.round), ratio(atom.step))
+            make = k.noise if isinstance(atom, k.Noise) else k.local_point
+            new = make(atom.run, q, ratio(atom.round), ratio(atom.step))
         elif isinstance(atom, k.Gradient):
             F = atom.function
             if isinstance(F, k.Local):
                 F = k.Local(by.get(F.client, F.client))
-            new = k.gradient(F, _renamed(atom.at, names))
+            new = k.gradient(F, renamed(atom.at, names))
         found = found + new * c
     return found
 

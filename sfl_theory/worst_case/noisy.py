@@ -1,8 +1,8 @@
 r"""Adds up theorems on a run of SFL-V1 with noise in positions.
 
 A step's gradient is $(p_i-p_{i+1})/\eta-\xi_i$. What a certificate says of the past to
-which noise is orthogonal is not looked at: it is found anew (`past`), first for clients'
-deviations from means, then for means. So each noise is tested with one short vector.
+which noise is orthogonal is not looked at: it is found anew (`past`), for clients'
+deviations from means first, then for means. So a noise is tested with one short vector.
 """
 
 from __future__ import annotations

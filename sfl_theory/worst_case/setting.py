@@ -384,8 +384,8 @@ class Setting:
     def stepwise(self) -> bool:
         """Whether steps are all that moves clients, so that proofs are of positions.
 
-        Of clients that are alike and do not differ by any slopes, also with noise, or
-        of SFL-V2 with one order and one step size.
+        Of clients that are alike and do not differ by any slopes, or of SFL-V2 with
+        one order and one step size.
         """
         rates = {*self.client_steps}, {*self.server_steps}
         alike = self.algorithm in {"fedavg", "sfl-v1"} and self.interchangeable
@@ -394,7 +394,7 @@ class Setting:
         bounded = any(bound for bound in (self.zeta2, self.eps2, self.G2))
         alike &= bounded and self.zeta2 != 0
         fits = alike or visits
-        return fits and (alike or self.sigma2 == 0) and min(map(min, rates)) > 0
+        return fits and min(map(min, rates)) > 0
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
