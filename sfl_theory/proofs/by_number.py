@@ -252,7 +252,7 @@ class Numbers:
         rest = 1 - k.before(client(p), a, client(q), b, s)
         return combine(
             rules.instantiate(after, values, ()),
-            vanishing(rest, xi, own, shown),
+            tried(nought(rest, xi, shown), own),
             target=k.inner(xi, own),
         )
 
@@ -264,7 +264,7 @@ class Numbers:
         (q, b), last = drawn, dict[int, int]()
         for one in k.subterms(u) if self.run.kind.visits else ():
             if isinstance(one, k.Noise) and ratio(one.round) == ratio(s):
-                p, step = _number(one.client), int(str(one.step))
+                p, step = number(one.client), int(str(one.step))
                 if p != q:
                     last[p] = max(last.get(p, 0), step)
         names = {client(p): k.Client(f"v{p}") for p in last}
@@ -435,7 +435,7 @@ def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})
 
 
-def _number(q: k.ClientIndex) -> int:
+def number(q: k.ClientIndex) -> int:
     """Return the number of a client.
 
     Raises:

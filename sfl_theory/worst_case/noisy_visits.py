@@ -1,9 +1,9 @@
 r"""Adds up theorems on SFL-V2 with noise in positions.
 
-A visit's gradient is $(p-p')/\eta-\xi$. What a certificate says of the past to which noise
-is orthogonal is not looked at: it is found anew (`past`). Of other clients' visits before
-this one in its round, the kernel knows gradients and noises to be past, not yet where
-these lead a client's block, so ends of steps of this round are written by them.
+A visit's gradient is $(p-p')/\eta-\xi$. What a certificate says of the past to which
+noise is orthogonal is not looked at: it is found anew (`past`). Of visits of others in
+this round the kernel knows points, gradients and noises to be past, not yet where they
+lead a client's block, so ends of steps of this round are written by these.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.by_number import Visit, client, m, renamed
+from sfl_theory.proofs.by_number import Visit, client, m, number, renamed
 from sfl_theory.proofs.unrolled import atom_of, block, tested
 from sfl_theory.worst_case.assembly import ONE, ZERO, Name, Row
 from sfl_theory.worst_case.certificate import Square
@@ -76,7 +76,7 @@ class NoisyVisits(Visited):
         self.moved[slope] = Moved((q, s, i), side, ends, row, lemma, eta)
 
     def _squares(self, squares: Iterable[Square]) -> None:
-        """Enter squares that are found for what is left over, and what is orthogonal."""
+        """Enter squares that are found for what is left over, and what is unbiased."""
         steps = [self._known(slope, one) for slope, one in self.moved.items()]
         found, rows = settled(
             negative(self.form),
@@ -127,8 +127,8 @@ class NoisyVisits(Visited):
             who = q
             for one in k.subterms(self.vector({name: ONE})):
                 if isinstance(one, k.OfStep) and ratio(one.round) == ratio(s):
-                    who, step = (int(str(at)) for at in (one.client.number, one.step))
-                    last[who] = max(last.get(who, 0), step)
+                    who = number(one.client)
+                    last[who] = max(last.get(who, 0), int(str(one.step)))
             (own if who == q else others.setdefault(who, {}))[name] = c
         found = [self.numbers.apart((q, i), s, self.vector(own))] if own else []
         for p, part in others.items():

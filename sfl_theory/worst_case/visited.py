@@ -73,8 +73,8 @@ class Visited(SingleClients):
             ends = [self._local(q, s, i, side) for q, i in self.visits]
             ends += [atom_of(block(side, k.iterate(self.run, s + 1)))]
             for place, visit in enumerate(self.visits):
-                there = (ends[place], ends[place + 1])
-                self._step(visit, s, side, there, *self.between[place])
+                leads = (ends[place], ends[place + 1])
+                self._step(visit, s, side, leads, *self.between[place])
             self._put(ends[0], {model: ONE}, self.met, s)
             return
         weights = self.numbers.weights
@@ -84,9 +84,9 @@ class Visited(SingleClients):
         self._put(later, last, self.gathered, s)
         for q in self.numbers.clients:
             for i in range(tau):
-                first, after = (self._local(q, s, step, side) for step in (i, i + 1))
+                leads = (self._local(q, s, i, side), self._local(q, s, i + 1, side))
                 lemma = of_client(moves(self.run, i, side, self.noisy), q)
-                self._step((q, i), s, side, (first, after), lemma, eta)
+                self._step((q, i), s, side, leads, lemma, eta)
             begins = of_client(unrolled.begins(self.run, side), q)
             self._put(self._local(q, s, 0, side), {model: ONE}, begins, s)
 
