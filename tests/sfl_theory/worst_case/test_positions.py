@@ -12,7 +12,17 @@ import pytest
 import small_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_settings import BOUNDED, HALF, NON_CONVEX, ONE, SLOW, UNEQUAL, V2, asked
+from small_settings import (
+    BOUNDED,
+    HALF,
+    NON_CONVEX,
+    ONE,
+    SLOW,
+    TURNS,
+    UNEQUAL,
+    V2,
+    asked,
+)
 
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import constant
@@ -35,10 +45,17 @@ SHARED = (
     "visits, gap", "visits, weighted", "visits, average", "visits, bounded",
     "visits, dissimilarity", "visits, the same minimiser", "visits, least",
     "three visitors", "noise", "noise, two rates", "noise, bounded", "noise, N given",
-    "noisy steps, N given", "noisy steps, two paces, N given",
+    "noisy steps, N given", "noisy steps, two paces, N given", "visits, noise",
+    "visits in turns, noise",
 )  # fmt: skip
 SETTINGS = {name: small_settings.SETTINGS[name] for name in SHARED} | {
     "late clients": asked((THIRD,), ONE, tau=3, tau_server=1),
+    "visits, noise, weights": asked(
+        2 * ONE, 2 * SLOW, tau=1, server_moves="weighted", sigma2=Q(1), **V2 | UNEQUAL
+    ),
+    "visits in turns, noise, three": asked(
+        ONE, SLOW, sigma2=Q(1), **TURNS | {"clients": 3}
+    ),
     "noise, late clients": asked((THIRD,), ONE, tau=3, tau_server=1, sigma2=Q(1)),
     "noise, average": asked(2 * ONE, mu=Q(0), reading="average", sigma2=Q(1)),
     "noise, decaying": asked((HALF, THIRD), tau=3, sigma2=Q(1), **ALIKE),
@@ -58,6 +75,7 @@ FEW = [
     "noise, bounded",
     "noise, late clients",
     "noisy steps, N given",
+    "visits, noise",
 ]
 
 
@@ -101,6 +119,7 @@ def test_a_certificate_is_a_proof_in_positions(name: str) -> None:
         asked(algorithm="minibatch-sfl"),
         asked(2 * ONE, 2 * SLOW, turns=((1, 0), (0, 1)), **V2),
         asked((HALF, THIRD), 2 * SLOW, **V2),
+        asked((HALF, THIRD), 2 * SLOW, sigma2=Q(1), **V2),
         asked(ONE, (Q(0),), **V2),
         asked(ONE, clients=2, participation=(HALF, HALF)),
     ],
