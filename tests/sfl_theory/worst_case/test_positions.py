@@ -259,9 +259,14 @@ def accepted(seed: int, name: str) -> str:
     return "weaker" if weaker else "wrong"
 
 
-@pytest.mark.parametrize("seed", range(24))
+CORRUPTED = [
+    "one step", "bounded gradients", "three visitors", "noise, bounded", "visits, noise"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(25))
 def test_a_corrupted_certificate_proves_no_smaller_bound(seed: int) -> None:
-    name = ["one step", "bounded gradients", "three visitors"][seed % 3]
+    name = CORRUPTED[seed % len(CORRUPTED)]
     assert accepted(seed, name) != "wrong"
 
 
@@ -271,6 +276,14 @@ def test_corrupted_certificates_prove_no_smaller_bounds() -> None:
     tried = [accepted(seed, names[seed % 10]) for seed in range(150)]
     assert tried.count("wrong") == 0
     assert tried.count("refused") >= 110
+
+
+@pytest.mark.long
+def test_corrupted_certificates_of_noise_prove_no_smaller_bounds() -> None:
+    names = ["noise, N given", "noisy steps, N given", "visits, noise"]
+    tried = [accepted(seed, names[seed % 3]) for seed in range(60)]
+    assert tried.count("wrong") == 0
+    assert tried.count("refused") >= 40
 
 
 # Sparse squares ----------------------------------------------------------------------
