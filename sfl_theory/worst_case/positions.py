@@ -37,13 +37,15 @@ class Positions(Assembly):
         for side in self.sides:
             self._steps(side)
         self._average()
-        enter(self, factored(negative(self.own)))
+        form = negative(self.own)
+        enter(self, factored(form), form)
         for side in self.sides:
             self._means(side)
         self._balance_values()
         self._stationary()
-        mine = {name: self.vector({name: ONE}) for name in self.common.rows}
-        self.uses += squared(factored(negative(self.common)), mine)
+        form = negative(self.common)
+        mine = {name: self.vector({name: ONE}) for name in form.rows}
+        self.uses += squared(factored(form), mine, form)
         return self.added()
 
     def _noises(self) -> None:

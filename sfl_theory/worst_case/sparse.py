@@ -24,13 +24,13 @@ FINER = 16
 
 
 def factored(form: Quadratic[A]) -> Squares[A]:
-    """Return a positive definite form as a sum of squares.
+    """Return squares of which the sum is a positive definite form but for a remainder.
 
     Args:
         form: in fractions.
 
     Returns:
-        The squares.
+        The squares; the remainder is diagonally dominant.
 
     Raises:
         ValueError: the form is not seen to be positive definite.
@@ -84,23 +84,17 @@ def _tried(
             for b in names[: i + 1]:
                 twice = 1 if a == b else 2
                 rest.add(a, b, -weight * square[a] * square[b] * twice)
-    found += _dominant(rest)
-    if any(weight < 0 for _, weight in found):
+    if not _dominant(rest):
         return None
-    return [_whole(square, weight, size) for square, weight in found if weight]
+    return [_whole(square, weight, size) for square, weight in found]
 
 
-def _dominant(rest: Quadratic[A]) -> Squares[A]:
-    """Return pairs and single vectors: the latter's weights may be negative."""
-    pairs = [(a, b, c) for a, b, c in rest.items() if a != b]
-    spare = {a: row.get(a, ZERO) for a, row in rest.rows.items()}
-    for a, b, c in pairs:
-        spare[a] -= abs(c) / 2
-        spare[b] -= abs(c) / 2
-    found: Squares[A] = [
-        ({a: 1, b: 1 if c > 0 else -1}, abs(c) / 2) for a, b, c in pairs
-    ]
-    return found + [({a: 1}, c) for a, c in spare.items()]
+def _dominant(rest: Quadratic[A]) -> bool:
+    """Return whether ``2 c_aa >= sum_b |c_ab|`` for every vector a."""
+    return all(
+        3 * row.get(a, ZERO) >= sum(map(abs, row.values()))
+        for a, row in rest.rows.items()
+    )
 
 
 def _whole(
