@@ -136,8 +136,6 @@ def _packed(*polys: Poly) -> tuple[list[Packed], int, Callable[..., Poly]]:
 class Sum(Built, Generic[K, V]):
     """A finite sum; ``coefficients`` maps what is summed to factors other than 0."""
 
-    total: Any = sum  # what adds up the factors of one key
-
     def __init__(self, coefficients: Mapping[K, V]) -> None:
         self.coefficients = {key: c for key, c in coefficients.items() if c}
 
@@ -166,8 +164,7 @@ class Sum(Built, Generic[K, V]):
             require(type(one) is type(self), "things of two kinds cannot be added")
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
-        total = self.total
-        return type(self)({k: total(c) if c[1:] else c[0] for k, c in out.items()})
+        return type(self)({k: sum(c) if c[1:] else c[0] for k, c in out.items()})
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -193,9 +190,10 @@ class Poly(Sum[Monomial, Exact]):
         self.coefficients = own = dict[Monomial, Exact]()
         for key, c in coefficients.items():
             if c:
-                if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
+                n, d = c.as_integer_ratio()
+                if n.bit_length() + d.bit_length() > MAX_BITS:
                     require(False, "a coefficient exceeds %s bits", MAX_BITS)
-                own[key] = c.numerator if c.denominator == 1 else c
+                own[key] = n if d == 1 else c
         require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
@@ -291,10 +289,11 @@ class Poly(Sum[Monomial, Exact]):
         """Return 1 + v for every count v: the result's v is a natural number."""
         counts = (s for s in self.parts if s.sort is Sort.COUNT)
         by = {s: Poly.product(1, {s: 1}) + ONE for s in counts}
-        return ZERO.plus(
+        moved = (
             prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
             for own, rest in self.grouped(by)
         )
+        return ZERO.plus(moved) if by else self
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
@@ -434,6 +433,33 @@ def ratio(value: Number | Poly) -> Ratio:
     if type(value) is Ratio:
         return value
     return Ratio(value if type(value) is Poly else Poly.constant(cast(Any, value)))
+
+
+WHOLE, HALF = ratio(1), ratio(Fraction(1, 2))
+
+
+def _plain(number: Ratio) -> tuple[int, int] | None:
+    """Return numerator and denominator of a number without symbols."""
+    found = number.numerator.coefficients
+    if number.denominator or (found and (len(found) > 1 or () not in found)):
+        return None
+    return found[()].as_integer_ratio() if found else (0, 1)
+
+
+def products(pairs: list[tuple[Ratio, Ratio]]) -> Ratio:
+    """Return a sum of products of two; of numbers without symbols in integers."""
+    top, below = 0, 1
+    for a, b in pairs:
+        if (x := _plain(b)) == (1, 1) and len(pairs) == 1:
+            return a
+        if x is None or (y := _plain(a)) is None:
+            return added([a * b for a, b in pairs])
+        n, d = x[0] * y[0], x[1] * y[1]
+        if d != below:
+            both = lcm(d, below)
+            n, top, below = n * (both // d), top * (both // below), both
+        top += n
+    return Ratio(Poly({(): Fraction(top, below) if below > 1 else top}))
 
 
 def added(parts: Iterable[Ratio]) -> Ratio:

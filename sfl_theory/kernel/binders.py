@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from itertools import count
@@ -312,10 +312,23 @@ class Combination(algebra.Sum[A, Ratio]):
     """A linear combination of atoms with ratios as coefficients."""
 
     of: ClassVar[type[Term]]
-    total = staticmethod(algebra.added)
+
+    def plus(self, others: Iterable[Self]) -> Self:
+        """Return this sum and others, all of them added up."""
+        return self.weighted((one, algebra.WHOLE) for one in (self, *others))
+
+    @classmethod
+    def weighted(cls, parts: Iterable[tuple[Self, Ratio]]) -> Self:
+        """Return the sum of combinations times numbers."""
+        out: dict[A, list[tuple[Ratio, Ratio]]] = {}
+        for one, factor in parts:
+            require(type(one) is cls, "things of two kinds cannot be added")
+            for key, c in one.coefficients.items():
+                out.setdefault(key, []).append((c, factor))
+        return cls({key: algebra.products(pairs) for key, pairs in out.items()})
 
     def __mul__(self, factor: Number) -> Self:
-        return self if ratio(factor) == ratio(1) else self.scaled(ratio(factor))
+        return self if ratio(factor) == algebra.WHOLE else self.scaled(ratio(factor))
 
     __rmul__ = __mul__
 
@@ -385,8 +398,8 @@ def lifted(term: Any) -> Any:
     if isinstance(term, Symbol):
         return Ratio(Poly.product(1, {term: 1}))
     if isinstance(term, VecAtom):
-        return Vec({term: ratio(1)})
-    return Lin({term: ratio(1)}) if isinstance(term, LinAtom) else term
+        return Vec({term: algebra.WHOLE})
+    return Lin({term: algebra.WHOLE}) if isinstance(term, LinAtom) else term
 
 
 symbol: Callable[[Symbol], Ratio] = lifted
@@ -482,7 +495,7 @@ def at(term: Any, by: Substitution) -> Any:
         return out
     if isinstance(term, Combination):
         items = term.coefficients.items()
-        return type(term)({}).plus(at(atom, by) * at(c, by) for atom, c in items)
+        return type(term).weighted((at(atom, by), at(c, by)) for atom, c in items)
     return cast(Term, term).replaced(by)
 
 

@@ -182,10 +182,10 @@ def _number(
     return out
 
 
-def _combination(zero: Any, terms: tuple[tuple[Any, Ratio], ...]) -> Any:
+def _combination(kind: Any, terms: tuple[tuple[Any, Ratio], ...]) -> Any:
     distinct(one for one, _ in terms)
     require(all(c for _, c in terms), "a coefficient is zero")
-    return zero.plus(k.lifted(one) * c for one, c in terms)
+    return kind.weighted((k.lifted(one), c) for one, c in terms)
 
 
 def _rate(argument: k.Var, body: Ratio) -> k.Rate:
@@ -236,11 +236,12 @@ TAGS = {
 CONSTRUCTORS: dict[str, Constructor] = {
     **{tag: _constructor(kind) for kind, tag in TAGS.items()},
     "number": (_number, (tuple[_ADDEND, ...], tuple[tuple[Ratio, Exponent], ...])),
+    "fraction": (algebra.ratio, (Fraction,)),
     "total": (_total, (k.Binder, k.Bindable, Ratio)),
     "rate": (_rate, (k.Var, Ratio)),
-    "vector": (partial(_combination, k.Vec({})), (_VECTORS,)),
+    "vector": (partial(_combination, k.Vec), (_VECTORS,)),
     "vector_sum": (k.summed, (k.Binder, k.Bindable, k.Vec)),
-    "form": (partial(_combination, k.Lin({})), (tuple[tuple[k.Lin, Ratio], ...],)),
+    "form": (partial(_combination, k.Lin), (tuple[tuple[k.Lin, Ratio], ...],)),
     "constant": (k.constant, (Ratio,)),
     "form_sum": (k.summed, (k.Binder, k.Bindable, k.Lin)),
     "every": (h.every, (k.Quantifier, k.Bindable, h.Hypothesis)),

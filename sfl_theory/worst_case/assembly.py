@@ -18,7 +18,7 @@ from sfl_theory.proofs import interleaved, unrolled
 from sfl_theory.proofs.notation import combine, sum_over, total
 from sfl_theory.proofs.unrolled import atom_of, below, block, mean, n, tested
 from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
-from sfl_theory.worst_case.deviations import enter, summed
+from sfl_theory.worst_case.deviations import enter
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.silent import silence
 
@@ -376,7 +376,7 @@ class Assembly:
                 self.squares.append((u, w))
             else:
                 apart.append((row, w))
-        enter(self, apart, summed(apart))
+        enter(self, apart)
         if any(self.prices.values()):
             raise ValueError("the squares leave no room for vectors that vanish")
 

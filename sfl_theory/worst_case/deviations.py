@@ -28,14 +28,14 @@ Amount = int | Fraction
 def squared(
     squares: Iterable[tuple[Mapping[Name, Amount], Fraction]],
     vectors: Mapping[Name, k.Vec],
-    form: Quadratic[Name],
+    form: Quadratic[Name] | None = None,
 ) -> list[tuple[Theorem, Fraction]]:
-    """Return that a form in named vectors is not negative.
+    """Return that weighted squares of sums of named vectors are not negative.
 
     Args:
         squares: how much of each vector, and the weight.
         vectors: by their names.
-        form: the sum of the squares, or one that is more by what is diagonally dominant.
+        form: what is said instead, more by what is diagonally dominant.
 
     Returns:
         The theorem, to be taken once; nothing without squares.
@@ -45,40 +45,34 @@ def squared(
         (k.Vec({points[name]: ratio(c) for name, c in row.items()}), weight)
         for row, weight in squares
     ]
-    pairs = {k.Inner(points[a], points[b]): ratio(c) for a, b, c in form.items()}
+    pairs = form.items() if form else ()
+    target = {k.Inner(points[a], points[b]): ratio(c) for a, b, c in pairs}
+    whole = combine(*found, target=k.Lin(target) if form else None)
     values = tuple((point, vectors[name]) for name, point in points.items())
-    whole = combine(*found, target=k.Lin(pairs))
     return [(rules.instantiate(whole, values, ()), ONE)] if found else []
-
-
-def summed(
-    squares: Iterable[tuple[Mapping[Name, Amount], Fraction]],
-) -> Quadratic[Name]:
-    """Return weighted squares as a form."""
-    form = Quadratic["Name"]()
-    for row, weight in squares:
-        for place, (a, x) in enumerate(pairs := [*row.items()]):
-            for b, y in pairs[: place + 1]:
-                form.add(a, b, Fraction(weight * x * y * (1 if a == b else 2)))
-    return form
 
 
 def enter(
     parts: Assembly,
     squares: Iterable[tuple[Mapping[Name, Amount], Fraction]],
-    form: Quadratic[Name],
+    form: Quadratic[Name] | None = None,
 ) -> None:
     """Add squares of the clients' deviations from means.
 
     Args:
         parts: to which they are added.
         squares: of client n's vectors: how much of each, and the weight.
-        form: what they are, see `squared`.
+        form: what is said instead, see `squared`.
     """
-    away = {a: parts.vector({a: ONE, parts.mean(a): -ONE}) for a in form.rows}
+    squares, whole = [*squares], form or Quadratic["Name"]()
+    for row, weight in () if form else squares:
+        for place, (a, x) in enumerate(pairs := [*row.items()]):
+            for b, y in pairs[: place + 1]:
+                whole.add(a, b, Fraction(weight * x * y * (1 if a == b else 2)))
+    away = {a: parts.vector({a: ONE, parts.mean(a): -ONE}) for a in whole.rows}
     parts.each += squared(squares, away, form)
-    beside: dict[Name, dict[Name, Fraction]] = {a: {} for a in form.rows}
-    for a, b, c in form.items():
+    beside: dict[Name, dict[Name, Fraction]] = {a: {} for a in whole.rows}
+    for a, b, c in whole.items():
         parts.common.add(parts.mean(a), parts.mean(b), -c)
         for one, other in ((a, b), (b, a)):
             known = beside[one].get(parts.mean(other), ZERO)
