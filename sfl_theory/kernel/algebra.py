@@ -323,6 +323,7 @@ class Poly(Sum[Monomial, Exact]):
 
 ZERO = Poly({})
 ONE = Poly({(): 1})
+_PLAIN = {()}
 Factors = Iterable[tuple[Poly, int]]
 
 
@@ -335,9 +336,10 @@ class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
     def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
-        self.numerator = numerator
+        self.numerator, found = numerator, numerator.coefficients
         low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
-        self.denominator = tuple(low)
+        self.denominator, plain = tuple(low), not low and found.keys() <= _PLAIN
+        self.plain = found.get((), 0).as_integer_ratio() if plain else None
 
     def __hash__(self) -> int:
         return hash((self.numerator, self.denominator))
@@ -368,6 +370,8 @@ class Ratio(Built):
         if type(other) not in (Ratio, int, Fraction):
             return NotImplemented
         other = ratio(other)
+        if other.plain == (1, 1):
+            return self
         top = self.numerator * other.numerator
         factors = dict(self.denominator)
         for factor, power in other.denominator:
@@ -438,23 +442,15 @@ def ratio(value: Number | Poly) -> Ratio:
 WHOLE, HALF = ratio(1), ratio(Fraction(1, 2))
 
 
-def _plain(number: Ratio) -> tuple[int, int] | None:
-    """Return numerator and denominator of a number without symbols."""
-    found = number.numerator.coefficients
-    if number.denominator or (found and (len(found) > 1 or () not in found)):
-        return None
-    return found[()].as_integer_ratio() if found else (0, 1)
-
-
 def products(pairs: list[tuple[Ratio, Ratio]]) -> Ratio:
     """Return a sum of products of two; of numbers without symbols in integers."""
     top, below = 0, 1
+    if len(pairs) == 1 and pairs[0][1].plain == (1, 1):
+        return pairs[0][0]
     for a, b in pairs:
-        if (x := _plain(b)) == (1, 1) and len(pairs) == 1:
-            return a
-        if x is None or (y := _plain(a)) is None:
+        if a.plain is None or b.plain is None:
             return added([a * b for a, b in pairs])
-        n, d = x[0] * y[0], x[1] * y[1]
+        n, d = a.plain[0] * b.plain[0], a.plain[1] * b.plain[1]
         if d != below:
             both = lcm(d, below)
             n, top, below = n * (both // d), top * (both // below), both

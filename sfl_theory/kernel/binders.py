@@ -12,7 +12,7 @@ import typing
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import count
 from math import prod
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
@@ -328,7 +328,7 @@ class Combination(algebra.Sum[A, Ratio]):
         return cls({key: algebra.products(pairs) for key, pairs in out.items()})
 
     def __mul__(self, factor: Number) -> Self:
-        return self if ratio(factor) == algebra.WHOLE else self.scaled(ratio(factor))
+        return self.weighted([(self, ratio(factor))])
 
     __rmul__ = __mul__
 
@@ -465,10 +465,7 @@ def renamed(term: Any, old: Variable, new: Variable) -> Any:
     """Return the term with a variable renamed to one that does not occur."""
     if not isinstance(term, Built) or old not in term.free:
         return term
-
-    def to(part: Any) -> Any:
-        return renamed(part, old, new)
-
+    to = partial(renamed, old=old, new=new)
     if isinstance(term, Poly):
         return term.renamed({s: to(s) for s in term.parts})
     if isinstance(term, Ratio):
