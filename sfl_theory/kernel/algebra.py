@@ -190,7 +190,7 @@ class Poly(Sum[Monomial, Exact]):
         self.coefficients = own = dict[Monomial, Exact]()
         for key, c in coefficients.items():
             if c:
-                n, d = c.as_integer_ratio()
+                n, d = c.numerator, c.denominator  # a float has none
                 if n.bit_length() + d.bit_length() > MAX_BITS:
                     require(False, "a coefficient exceeds %s bits", MAX_BITS)
                 own[key] = n if d == 1 else c
@@ -323,7 +323,6 @@ class Poly(Sum[Monomial, Exact]):
 
 ZERO = Poly({})
 ONE = Poly({(): 1})
-_PLAIN = {()}
 Factors = Iterable[tuple[Poly, int]]
 
 
@@ -338,7 +337,7 @@ class Ratio(Built):
     def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
         self.numerator, found = numerator, numerator.coefficients
         low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
-        self.denominator, plain = tuple(low), not low and found.keys() <= _PLAIN
+        self.denominator, plain = tuple(low), not low and found.keys() <= {()}
         self.plain = found.get((), 0).as_integer_ratio() if plain else None
 
     def __hash__(self) -> int:

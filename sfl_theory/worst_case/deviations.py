@@ -46,8 +46,8 @@ def squared(
         for row, weight in squares
     ]
     pairs = form.items() if form else ()
-    target = {k.Inner(points[a], points[b]): ratio(c) for a, b, c in pairs}
-    whole = combine(*found, target=k.Lin(target) if form else None)
+    says = k.Lin({k.Inner(points[a], points[b]): ratio(c) for a, b, c in pairs})
+    whole = combine(*found, target=says if form else None)
     values = tuple((point, vectors[name]) for name, point in points.items())
     return [(rules.instantiate(whole, values, ()), ONE)] if found else []
 

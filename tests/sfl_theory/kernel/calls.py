@@ -570,7 +570,7 @@ def dominant(R: ModuleType) -> list[tuple[k.Lin, tuple[object, ...]]]:
         (own + inner(x, y) * 2 + norm2(z) * c, ()),
         (own - inner(x, y) * 2 + constant(S), ()),
         (own * c + norm2(z) * 2 * c - (inner(x, z) + inner(y, z)) * 2 * c, ()),
-        (own * (mu + c / 2) + inner(x, y) * (2 * mu) - inner(g, y) * c + norm2(g) * c, ()),
+        ((own + norm2(g)) * c + own * mu + inner(x, y) * 2 * mu - inner(g, y) * c, ()),
         (norm2(x) * S + norm2(y) - inner(x, y) * 2, above),
         (norm2(x) + norm2(y) * S + inner(x, y) * 2 + constant(S - 1), above),
         ((norm2(u) + norm2(x)) * J + inner(u, x) * (2 * J), ()),

@@ -130,7 +130,8 @@ def a_draw_on_average() -> object:
 
 
 def a_cross_term_that_a_draw_turns() -> object:
-    return R.combine((), (), norm2(WHO) * J + norm2(x) * J + inner(WHO, x) * (J - 1), ())
+    own = (norm2(WHO) + norm2(x)) * J
+    return R.combine((), (), own + inner(WHO, x) * (J - 1), ())
 
 
 def zero_from_an_equality() -> object:

@@ -156,7 +156,7 @@ def test_a_target_that_differs_by_an_expected_value_is_refused() -> None:
     x = k.iterate(TWO, 0)
     more, values = k.norm2(x), k.value_of(k.MEAN, x)
     for target in (ONE_FORM - more, more, ONE_FORM + values, ONE_FORM - values):
-        with pytest.raises(Rejected, match="more by|not shown to be >= 0"):
+        with pytest.raises(Rejected, match=r"more by|not shown to be >= 0"):
             R.combine(((FACT, ratio(1)),), (), target, ())
     found = R.combine(((FACT, ratio(1)),), (), ONE_FORM + more, ())
     assert not found.equal  # squares may be added

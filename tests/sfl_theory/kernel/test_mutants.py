@@ -36,7 +36,11 @@ MUTANTS = [
         "    for vector, factor in squares:\n        hypotheses |= _nonnegative(factor, signs)\n",
         "    for vector, factor in squares:\n",
     ),
-    ("combine", "        hypotheses |= _nonnegative(number, signs)\n", "        pass\n"),
+    (
+        "combine",
+        "        hypotheses |= _nonnegative(number, signs)\n",
+        "        pass\n",
+    ),
     (
         "combine",
         "        hypotheses |= _nonnegative(number, signs)\n",

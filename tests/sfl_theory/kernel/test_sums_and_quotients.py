@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, added, products, ratio
+from sfl_theory.kernel.algebra import (
+    Poly,
+    Ratio,
+    Rejected,
+    Sort,
+    added,
+    products,
+    ratio,
+)
 from sfl_theory.kernel.terms import UNIT, Lin, Point, Var, Vec, at, norm2, symbol, vec
 
 pytestmark = pytest.mark.fast
