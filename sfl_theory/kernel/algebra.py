@@ -215,8 +215,7 @@ class Poly(Sum[Monomial, Exact]):
         size, items = len(one.coefficients), more.coefficients.items()
         if size < 2:
             ((a, c),) = one.coefficients.items() or (((), 0),)
-            unit = a == () and c == 1
-            return more if unit else Poly({_times(a, b): c * d for b, d in items})
+            return Poly({_times(a, b): c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
         ((few, scale), (many, by)), _, opened = _packed(one, more)
         out = dict[int, int]()
@@ -439,22 +438,6 @@ def ratio(value: Number | Poly) -> Ratio:
 
 
 WHOLE, HALF = ratio(1), ratio(Fraction(1, 2))
-
-
-def products(pairs: list[tuple[Ratio, Ratio]]) -> Ratio:
-    """Return a sum of products of two; of numbers without symbols in integers."""
-    top, below = 0, 1
-    if len(pairs) == 1 and pairs[0][1].plain == (1, 1):
-        return pairs[0][0]
-    for a, b in pairs:
-        if a.plain is None or b.plain is None:
-            return added([a * b for a, b in pairs])
-        n, d = a.plain[0] * b.plain[0], a.plain[1] * b.plain[1]
-        if d != below:
-            both = lcm(d, below)
-            n, top, below = n * (both // d), top * (both // below), both
-        top += n
-    return Ratio(Poly({(): Fraction(top, below) if below > 1 else top}))
 
 
 def added(parts: Iterable[Ratio]) -> Ratio:

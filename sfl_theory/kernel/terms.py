@@ -15,8 +15,14 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, cast
 
-from .algebra import Built, Number, Ratio, Sort, Symbol, products, ratio, require
+from .algebra import Built, Number, Ratio, Sort, Symbol, ratio, require
 from .binders import *
+
+number_at: Callable[[Ratio, Substitution], Ratio] = at
+vec_at: Callable[[Vec, Substitution], Vec] = at
+lin_at: Callable[[Lin, Substitution], Lin] = at
+symbol: Callable[[Symbol], Ratio] = lifted
+vec: Callable[[VecAtom], Vec] = lifted
 
 
 class Named(Enum):
@@ -60,6 +66,17 @@ class Participants(Named):
     UPDATES = "updates"
     MODELS = "models"
     MEAN = "updates, the server's mean of those present, weighted by a/q"
+
+
+class Point(Variable, VecAtom, becomes=Vec):
+    """Any square-integrable random vector."""
+
+    name: str
+
+
+def constant(value: Number) -> Lin:
+    """Return a number as a form."""
+    return Lin({UNIT: ratio(value)})
 
 
 class Numbered(ClientIndex, shown="#{number}"):

@@ -23,7 +23,7 @@ from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_h
 
 from . import hypotheses as h
 from . import terms as k
-from .algebra import HALF, WHOLE, Ratio, Sort, Symbol, products, ratio, require
+from .algebra import HALF, WHOLE, Ratio, Sort, Symbol, ratio, require
 from .terms import Client, Lin, Var, Vec
 
 Hypotheses = frozenset[h.Hypothesis]
@@ -280,7 +280,7 @@ def _least(rest: Lin) -> Iterable[Ratio]:
             least.setdefault(end, []).append((c, HALF if apart else WHOLE))
     fits = all(isinstance(end, k.VecAtom) or end is k.UNIT for end in least)
     require(fits, "that is not the target, which is more by %s", rest)
-    return map(products, least.values())
+    return map(k.products, least.values())
 
 
 @rule

@@ -22,10 +22,20 @@ from sfl_theory.kernel.algebra import (
     Rejected,
     Sort,
     added,
-    products,
     ratio,
 )
-from sfl_theory.kernel.terms import UNIT, Lin, Point, Var, Vec, at, norm2, symbol, vec
+from sfl_theory.kernel.terms import (
+    UNIT,
+    Lin,
+    Point,
+    Var,
+    Vec,
+    at,
+    norm2,
+    products,
+    symbol,
+    vec,
+)
 
 pytestmark = pytest.mark.fast
 
