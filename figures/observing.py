@@ -64,7 +64,7 @@ class Observer:
         return Observed(rounds, PERCENT * values, losses[:, trained])
 
     def _series(self, figure: Figure, panel: Panel, curve: Curve) -> Series:
-        """Read a curve; curves share runs, each of which is looked at once."""
+        """Return a curve; curves share runs, each of which is looked at once."""
         return series(figure, panel, curve, self.preset, self.root, self._stands)
 
     def lacking(self, claim: Claim) -> tuple[list[Config], int]:
@@ -79,9 +79,9 @@ class Observer:
         missing: dict[str, Config] = {}
         diverged = set()
         for place in claim.places:
-            for seed, standing in self.series(place).lacking:
+            for seed, found in self.series(place).lacking:
                 config = self.config(place, seed)
-                if standing == "diverged":
+                if found == "diverged":
                     diverged.add(config.hash)
                 else:
                     missing[config.hash] = config
