@@ -237,13 +237,7 @@ def scaled(bound: Bound, term: str, factor: float) -> Bound:
 NUMBERS = pytest.mark.parametrize("number", BOUNDS)
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(one, marks=pytest.mark.long if one == "3.9" else ())
-        for one in BOUNDS
-    ],
-)
+@NUMBERS
 def test_no_run_of_the_search_exceeds_it(number: str) -> None:
     assert 0.4 < largest(number, BOUNDS[number]) <= 1
 

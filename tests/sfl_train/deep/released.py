@@ -127,7 +127,7 @@ class Script:
         return mean
 
     def test(self, net, server, n: int, correct: list, losses: list) -> None:
-        """The user's own share of the test images, a contiguous 1/N; changes nothing."""
+        """The share of the test images that is the user's; changes nothing."""
         images = self.federation.store.images
         share = np.array_split(np.arange(len(images.test_y)), self.users)[n]
         net.eval(), server.eval()
