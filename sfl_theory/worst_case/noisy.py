@@ -17,8 +17,9 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.unrolled import atom_of, block, n
 from sfl_theory.worst_case.assembly import ONE, ZERO, Name, Row
+from sfl_theory.worst_case.deviations import enter, squared
 from sfl_theory.worst_case.past import FIRST, Step, Time, settled
-from sfl_theory.worst_case.positions import Amounts, Positions, negative
+from sfl_theory.worst_case.positions import Positions, negative
 
 Drawn = tuple[int, int, k.Side | None]
 """Round, step and side of a noise."""
@@ -66,7 +67,7 @@ class Noisy(Positions):
                 self._orthogonal(drawn, {base: -c})
         super()._based(base)
 
-    def _own_squares(self) -> Amounts:
+    def _own_squares(self) -> None:
         steps: dict[Name, tuple[Drawn, Step]] = {}
         for t, i, side in self._drawn():
             slope, xi = self.sample(t, i, side)
@@ -82,14 +83,14 @@ class Noisy(Positions):
             atom_of(block(side, best)): FIRST for side in self.sides
         }
         each = (step for _, step in steps.values())
-        squares, rows = settled(negative(self.own), each, stars)
-        for step, row in rows:
+        found = settled(negative(self.own), each, stars)
+        for step, row in found.past:
             drawn, _ = steps[step.noise]
             _beside(self.own_steps, drawn, step, row)
             self.past[drawn].update(row)
-        return squares
+        enter(self, found.squares, found.form, found.made)
 
-    def _common_squares(self) -> Amounts:
+    def _common_squares(self) -> None:
         steps: dict[Name, tuple[Drawn, Step]] = {}
         for t, i, side in self._drawn():
             slope, xi = map(self.mean, self.sample(t, i, side))
@@ -108,12 +109,16 @@ class Noisy(Positions):
             f"way to {self._model(0, side)}": FIRST for side in self.sides
         }
         each = (step for _, step in steps.values())
-        squares, rows = settled(negative(self.common), each, starts)
-        for step, row in rows:
+        found = settled(negative(self.common), each, starts)
+        for step, row in found.past:
             drawn, _ = steps[step.noise]
             _beside(self.mean_steps, drawn, step, row)
             self._orthogonal(drawn, row)
-        return squares
+        mine = {
+            name: self.vector(found.made.get(name, {name: ONE}))
+            for name in found.form.rows
+        }
+        self.uses += squared(found.squares, mine, found.form)
 
     def _orthogonal(self, drawn: Drawn, row: Row) -> None:
         """Enter what clients share and the mean of a noise is orthogonal to."""

@@ -21,6 +21,7 @@ from sfl_theory.proofs.by_number import Visit, client, m, number, renamed
 from sfl_theory.proofs.unrolled import atom_of, block, tested
 from sfl_theory.worst_case.assembly import ONE, ZERO, Name, Row
 from sfl_theory.worst_case.certificate import Square
+from sfl_theory.worst_case.deviations import squared
 from sfl_theory.worst_case.past import FIRST, Step, Time, settled
 from sfl_theory.worst_case.positions import negative
 from sfl_theory.worst_case.single_clients import STAR
@@ -78,15 +79,19 @@ class NoisyVisits(Visited):
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares that are found for what is left over, and what is unbiased."""
         steps = [self._known(slope, one) for slope, one in self.moved.items()]
-        found, rows = settled(
+        found = settled(
             negative(self.form),
             steps,
             self._times(),
             lambda one, now: one.time[0] == now.time[0],
         )
-        self.uses += [(self.vector(row), weight) for row, weight in found]
+        mine = {
+            name: self.vector(found.made.get(name, {name: ONE}))
+            for name in found.form.rows
+        }
+        self.uses += squared(found.squares, mine, found.form)
         past: dict[Drawn, Row] = defaultdict(dict)
-        for step, row in rows:
+        for step, row in found.past:
             past[self.moved[step.slope].drawn].update(row)
             for slope in self.moved.keys() & row.keys():
                 beside = self.moved[slope].row

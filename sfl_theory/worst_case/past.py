@@ -16,12 +16,27 @@ from operator import is_
 
 from sfl_theory.worst_case.assembly import ONE, ZERO, Name, Row
 from sfl_theory.worst_case.quadratic import Quadratic
-from sfl_theory.worst_case.sparse import cancelled
+from sfl_theory.worst_case.sparse import Squares, cancelled
 
-Squares = list[tuple[Row, Fraction]]
-"""How much of each vector, and the weight of their sum's square."""
 Time = tuple[int, int, int]
 FIRST: Time = (-1, 0, 0)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A form as squares, and as inner products of noises with their past.
+
+    Attributes:
+        form: without these products; its ends of steps are without noise.
+        squares: of which the sum is this form but for a diagonally dominant one.
+        made: what such an end is, in points and noises.
+        past: for each step what its noise stands beside.
+    """
+
+    form: Quadratic[Name]
+    squares: Squares[Name]
+    made: dict[Name, Row]
+    past: list[tuple[Step, Row]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,7 @@ def settled(
     steps: Iterable[Step],
     times: Mapping[Name, Time],
     fresh: Callable[[Step, Step], bool] = is_,
-) -> tuple[Squares, list[tuple[Step, Row]]]:
+) -> Settled:
     """Return a form as squares and inner products of noises with their past.
 
     Args:
@@ -60,7 +75,7 @@ def settled(
         fresh: whether the end of a step is too new to be named beside another's noise.
 
     Returns:
-        The squares, and for each step what its noise stands beside.
+        Both.
     """
     steps, when = [*steps], dict(times)
     ends: dict[Name, tuple[Step, Name]] = {}
@@ -71,15 +86,16 @@ def settled(
             ends[end], when[end] = (step, step.after), (*step.time, 1)
             form.eliminate(step.after, {end: ONE, step.noise: -step.eta})
 
-    def named(row: Mapping[Name, Fraction | int], now: Step | None = None) -> Row:
+    made: dict[Name, Row] = {
+        end: {after: ONE, step.noise: step.eta} for end, (step, after) in ends.items()
+    }
+
+    def named(row: Mapping[Name, Fraction], now: Step) -> Row:
         found: Row = {}
         for name, c in row.items():
-            parts: Row = {name: ONE}
-            if name in ends:
-                step, after = ends[name]
-                parts = {after: ONE, step.noise: step.eta}
-                if now is not None and fresh(step, now):
-                    parts = step.before | {step.slope: -step.eta}
+            parts = made.get(name, {name: ONE})
+            if name in ends and fresh(step := ends[name][0], now):
+                parts = step.before | {step.slope: -step.eta}
             for part, share in parts.items():
                 found[part] = found.get(part, ZERO) + c * share
         return {name: c for name, c in found.items() if c}
@@ -87,5 +103,8 @@ def settled(
     last = (max(when.values(), default=FIRST)[0] + 1, 0, 0)
     order = sorted(form.rows, key=lambda name: when.get(name, last), reverse=True)
     squares, beside = cancelled(form, order, {step.noise for step in steps})
-    rows = [(step, named(beside.get(step.noise, {}), step)) for step in steps]
-    return [(named(row), weight) for row, weight in squares], rows
+    for xi, row in beside.items():
+        for b, c in row.items():
+            form.add(xi, b, -c)
+    past = [(step, named(beside.get(step.noise, {}), step)) for step in steps]
+    return Settled(form, squares, made, past)

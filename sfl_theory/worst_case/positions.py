@@ -8,8 +8,7 @@ with the number of steps, not with its square or cube. The squares are found her
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterable
 from functools import cache
 
 from sfl_theory.kernel import rules
@@ -25,8 +24,6 @@ from sfl_theory.worst_case.deviations import enter, squared
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.sparse import factored
 
-Amounts = Sequence[tuple[Mapping[Name, Fraction | int], Fraction]]
-
 
 class Positions(Assembly):
     """Theorems with multipliers, written in points and what no step is made of."""
@@ -41,24 +38,24 @@ class Positions(Assembly):
         for side in self.sides:
             self._steps(side)
         self._average()
-        enter(self, self._own_squares())
+        self._own_squares()
         for side in self.sides:
             self._means(side)
         self._balance_values()
         self._stationary()
-        found = self._common_squares()
-        names = dict.fromkeys(name for row, _ in found for name in row)
-        mine = {name: self.vector({name: ONE}) for name in names}
-        self.uses += squared(found, mine)
+        self._common_squares()
         return self.added()
 
-    def _own_squares(self) -> Amounts:
-        """Return the squares that the clients' vectors need."""
-        return factored(negative(self.own))
+    def _own_squares(self) -> None:
+        """Enter squares for the clients' vectors."""
+        form = negative(self.own)
+        enter(self, factored(form), form)
 
-    def _common_squares(self) -> Amounts:
-        """Return the squares that what clients share needs."""
-        return factored(negative(self.common))
+    def _common_squares(self) -> None:
+        """Enter squares for what clients share."""
+        form = negative(self.common)
+        mine = {name: self.vector({name: ONE}) for name in form.rows}
+        self.uses += squared(factored(form), mine, form)
 
     def _noises(self) -> None:
         """Remove noise, whose second moment is 0."""

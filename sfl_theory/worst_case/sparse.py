@@ -28,13 +28,13 @@ FINER = 16
 
 
 def factored(form: Quadratic[A]) -> Squares[A]:
-    """Return a positive definite form as a sum of squares.
+    """Return squares of which the sum is a positive definite form but for a remainder.
 
     Args:
         form: in fractions.
 
     Returns:
-        The squares.
+        The squares; the remainder is diagonally dominant.
 
     Raises:
         ValueError: the form is not seen to be positive definite.
@@ -54,7 +54,8 @@ def cancelled(
         noises: those that are orthogonal to all that comes after them in the order.
 
     Returns:
-        The squares, and for each noise what stands beside it in the rest of the form.
+        The squares, and for each noise what stands beside it in the rest of the form;
+        what then remains is diagonally dominant.
 
     Raises:
         ValueError: the form is not seen to be positive definite.
@@ -125,23 +126,17 @@ def _tried(
         for b, even in free.items():
             rest.add(xi, b, -even)
         beside[xi] = {b: even * size[xi] * size[b] for b, even in free.items()}
-    found += _dominant(rest)
-    if any(weight < 0 for _, weight in found):
+    if not _dominant(rest):
         return None
-    return [_whole(*square, size) for square in found if square[1]], beside
+    return [_whole(square, weight, size) for square, weight in found], beside
 
 
-def _dominant(rest: Quadratic[A]) -> Squares[A]:
-    """Return pairs and single vectors: the latter's weights may be negative."""
-    pairs = [(a, b, c) for a, b, c in rest.items() if a != b]
-    spare = {a: row.get(a, ZERO) for a, row in rest.rows.items()}
-    for a, b, c in pairs:
-        spare[a] -= abs(c) / 2
-        spare[b] -= abs(c) / 2
-    found: Squares[A] = [
-        ({a: 1, b: 1 if c > 0 else -1}, abs(c) / 2) for a, b, c in pairs
-    ]
-    return found + [({a: 1}, c) for a, c in spare.items()]
+def _dominant(rest: Quadratic[A]) -> bool:
+    """Return whether ``2 c_aa >= sum_b |c_ab|`` for every vector a."""
+    return all(
+        3 * row.get(a, ZERO) >= sum(map(abs, row.values()))
+        for a, row in rest.rows.items()
+    )
 
 
 def _whole(

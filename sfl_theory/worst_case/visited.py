@@ -22,6 +22,7 @@ from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.unrolled import atom_of, block, now, tested, w
 from sfl_theory.worst_case.assembly import Name, Row, Uses, fraction
 from sfl_theory.worst_case.certificate import Square
+from sfl_theory.worst_case.deviations import squared
 from sfl_theory.worst_case.positions import moves, negative, still
 from sfl_theory.worst_case.single_clients import ONE, STAR, SingleClients, against
 from sfl_theory.worst_case.sparse import factored
@@ -43,9 +44,9 @@ class Visited(SingleClients):
 
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares that are found for what is left over."""
-        for row, weight in factored(negative(self.form)):
-            u = self.vector({name: Fraction(c) for name, c in row.items()})
-            self.uses.append((u, weight))
+        form = negative(self.form)
+        mine = {name: self.vector({name: ONE}) for name in form.rows}
+        self.uses += squared(factored(form), mine, form)
 
     @cached_property
     def visits(self) -> list[Visit]:

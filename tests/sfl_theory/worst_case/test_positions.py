@@ -308,7 +308,7 @@ SMALL = st.integers(-6, 6)
 @given(
     st.lists(st.lists(SMALL, min_size=5, max_size=5), max_size=5), st.integers(0, 60)
 )
-def test_a_positive_definite_form_is_its_squares(
+def test_a_positive_definite_form_is_its_squares_and_a_dominant_rest(
     rows: list[list[int]], thin: int
 ) -> None:
     form = Quadratic[str]()
@@ -319,7 +319,12 @@ def test_a_positive_definite_form_is_its_squares(
             form.add(name, other, Q(c * (1 if name == other else 2), 3))
     squares = factored(form)
     assert all(weight > 0 for _, weight in squares)
-    assert total(squares) == {(min(a, b), max(a, b)): c for a, b, c in form.items()}
+    rest = {(min(a, b), max(a, b)): c for a, b, c in form.items()}
+    for pair, c in total(squares).items():
+        rest[pair] = rest.get(pair, Q(0)) - c
+    for one in NAMES:
+        beside = sum(abs(c) for (a, b), c in rest.items() if a != b and one in (a, b))
+        assert 2 * rest.get((one, one), Q(0)) >= beside
 
 
 @pytest.mark.parametrize("off", [Q(2), Q(-2), Q(5, 2)])
