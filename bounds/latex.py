@@ -27,7 +27,7 @@ HEAD = r"""\documentclass[10pt,a4paper]{article}
 \setlength{\textwidth}{165mm}\setlength{\oddsidemargin}{-3mm}
 \setlength{\textheight}{245mm}\setlength{\topmargin}{-15mm}
 \setlength{\parindent}{0pt}\setlength{\parskip}{3pt plus 1pt}
-\emergencystretch=3em
+\sloppy
 \allowdisplaybreaks
 \AtBeginDocument{\setlength{\abovedisplayskip}{4pt plus 2pt}
 \setlength{\belowdisplayskip}{4pt plus 2pt}
@@ -41,6 +41,8 @@ PROVED_AT_LENGTH = (Kind.THEOREM, Kind.PROPOSITION, Kind.LEMMA)
 """Repairs of these kinds come with their proofs in a document of many claims."""
 LINE = 78
 """Characters of a formula that fit into a line, roughly."""
+ROWS = 20
+"""From so many lines on a formula may go on on the next page."""
 INLINE = 40
 """From so many on a formula inside text may be broken."""
 SPECIAL = {
@@ -174,7 +176,7 @@ def _statements(parts: Sequence[Part], writer: Writer) -> Iterator[str]:
     for part in parts:
         runs = sorted(part.says.runs, key=str)
         given = [f"the run is {run_in_words(run, writer)}" for run in runs]
-        given += dict.fromkeys(f"${one.tex}$" for one in part.says.assumed)
+        given += dict.fromkeys(f"${_inline(one.tex)}$" for one in part.says.assumed)
         now = tuple(given)
         if (*now, part.says.tex) in seen:
             continue
@@ -184,9 +186,7 @@ def _statements(parts: Sequence[Part], writer: Writer) -> Iterator[str]:
         elif now:
             yield "Under the same assumptions"
         known = now
-        yield r"\begin{equation*}\begin{split}"
-        yield broken(part.says.tex)
-        yield r"\end{split}\end{equation*}"
+        yield _displayed(part.says.tex)
         if symbols := ", ".join(f"${one}$" for one in part.says.definitions):
             yield f"where {symbols}."
 
@@ -255,9 +255,7 @@ def _line(line: Step) -> Iterator[str]:
     )
     sign = "=" if line.equal else r"\le"
     yield f"{reason}:"
-    yield rf"\begin{{equation}}\label{{s:{line.number}}}\begin{{split}}"
-    yield broken(f"{line.left.tex} {sign} {line.right.tex}")
-    yield r"\end{split}\end{equation}"
+    yield _displayed(f"{line.left.tex} {sign} {line.right.tex}", f"s:{line.number}")
 
 
 def _sentence(words: str) -> str:
@@ -297,10 +295,23 @@ def _inline(tex: str) -> str:
     """Return a formula inside text; a long one may be broken."""
     if width(tex) <= INLINE:
         return tex
-    return re.sub(r"\\(left|right)(?![a-z])", "", _opened(tex))
+    opened = re.sub(r"\\(left|right)(?![a-z])", "", _opened(tex))
+    return re.sub(r", |(?=\\ \\text\{for )", r"\g<0>\\allowbreak ", opened)
 
 
 # Formulas in lines -------------------------------------------------------------------
+
+
+def _displayed(tex: str, label: str = "") -> str:
+    """Return a formula of its own, with a number if it has a label."""
+    lines, star = broken(tex), "" if label else "*"
+    name = rf"\label{{{label}}}" if label else ""
+    if long := lines.count("\n") >= ROWS:
+        lines = lines.replace(" \\\\\n", " \\notag \\\\\n") + name
+    else:
+        lines = f"{name}\\begin{{split}}\n{lines}\n\\end{{split}}"
+    kind = ("align" if long else "equation") + star
+    return f"\\begin{{{kind}}}\n{lines}\n\\end{{{kind}}}"
 
 
 def broken(tex: str, limit: int = LINE) -> str:
@@ -315,9 +326,10 @@ def broken(tex: str, limit: int = LINE) -> str:
     """
     sides = re.split(r" (?=(?:\\le|\\ge|=) )", tex)
     sides = _outermost(tex, sides)
-    lines = [_lines(side, limit) for side in sides]
+    left = width(sides[0])
+    short = len(sides) > 1 and left < limit // 3
+    lines = [_lines(side, limit - left * short) for side in sides]
     rows: list[str] = []
-    short = len(lines) > 1 and len(lines[0]) == 1 and width(lines[0][0]) < limit // 3
     for place, side in enumerate(lines):
         first, *rest = side
         if place == 1 and short:
@@ -348,7 +360,7 @@ def _depth(tex: str) -> int:
     return opened + tex.count("{") - tex.count("}")
 
 
-def _lines(side: str, limit: int) -> list[str]:
+def _lines(side: str, limit: float) -> list[str]:
     """Return a side in lines of summands; too long a summand is opened."""
     pieces: list[str] = []
     for piece in _summands(side):
@@ -362,7 +374,7 @@ def _lines(side: str, limit: int) -> list[str]:
     return lines
 
 
-def _fitting(piece: str, limit: int) -> list[str]:
+def _fitting(piece: str, limit: float) -> list[str]:
     """Return a summand, or what it is opened to, again if need be."""
     if width(piece) <= limit:
         return [piece]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from figures.claims import Claim
 from figures.effects import Place
+from figures.figure import Curve, Figure, Panel
 from figures.scale import Preset
-from figures.series import Series, series
+from figures.series import Series, series, standing
 from figures.summaries import Observed
 from sfl_train.deep.config import Config
 
@@ -27,6 +29,7 @@ class Observer:
         """
         self.preset, self.root = preset, root
         self._read: dict[Place, Series] = {}
+        self._stands = cache(standing)
 
     def series(self, place: Place) -> Series:
         """Return a curve as its run folders hold it.
@@ -38,7 +41,7 @@ class Observer:
             The seeds that are there.
         """
         if place not in self._read:
-            self._read[place] = series(*place.declared, self.preset, self.root)
+            self._read[place] = self._series(*place.declared)
         return self._read[place]
 
     def curve(self, place: Place) -> Observed:
@@ -57,8 +60,12 @@ class Observer:
         if panel.quantity != "test_accuracy":
             return Observed(rounds, values)
         beside = replace(panel, quantity="test_loss")
-        losses = series(figure, beside, curve, self.preset, self.root).values
+        losses = self._series(figure, beside, curve).values
         return Observed(rounds, PERCENT * values, losses[:, trained])
+
+    def _series(self, figure: Figure, panel: Panel, curve: Curve) -> Series:
+        """Return a curve; curves share runs, each of which is looked at once."""
+        return series(figure, panel, curve, self.preset, self.root, self._stands)
 
     def lacking(self, claim: Claim) -> tuple[list[Config], int]:
         """Return what keeps a claim from being tested.
@@ -72,9 +79,9 @@ class Observer:
         missing: dict[str, Config] = {}
         diverged = set()
         for place in claim.places:
-            for seed, standing in self.series(place).lacking:
+            for seed, found in self.series(place).lacking:
                 config = self.config(place, seed)
-                if standing == "diverged":
+                if found == "diverged":
                     diverged.add(config.hash)
                 else:
                     missing[config.hash] = config

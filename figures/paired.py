@@ -74,16 +74,16 @@ def quantile(share: float, seeds: int) -> float:
 
 
 def quantiles(share: float, seeds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a quantile of Student's t over each of several numbers of seeds."""
-    from scipy import stats  # takes half a second, which only who judges waits for
+    """Return a quantile, share > 0, of Student's t over each number of seeds."""
+    from scipy.special import stdtrit  # takes time, for which only who judges waits
 
-    return np.asarray(stats.t.ppf(share, seeds - 1))
+    return np.asarray(stdtrit(seeds - 1, share))
 
 
 def _tail(ratio: float, seeds: int) -> float:
-    from scipy import stats
+    from scipy.special import stdtr
 
-    return float(stats.t.sf(ratio, seeds - 1))
+    return float(stdtr(seeds - 1, -ratio))
 
 
 def slopes(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:

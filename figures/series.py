@@ -7,7 +7,7 @@ its training loss is that of the round before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -50,7 +50,12 @@ class Series:
 
 
 def series(
-    figure: Figure, panel: Panel, curve: Curve, preset: Preset, root: Path
+    figure: Figure,
+    panel: Panel,
+    curve: Curve,
+    preset: Preset,
+    root: Path,
+    stands: Callable[[Config, Path], Standing] | None = None,
 ) -> Series:
     """Read the runs behind a curve.
 
@@ -60,6 +65,7 @@ def series(
         curve: what is read.
         preset: the sizes.
         root: folder of all runs.
+        stands: what is known of `standing` already; None: folders are asked.
 
     Returns:
         What was found.
@@ -70,7 +76,7 @@ def series(
     rows, seeds, lacking = [], [], []
     for seed in preset.seeds:
         config = figure.config(panel, curve, preset, seed)
-        found = standing(config, root)
+        found = (stands or standing)(config, root)
         if found == "finished":
             rows.append(_read(config, root, panel.quantity))
             seeds.append(seed)

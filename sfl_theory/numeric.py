@@ -30,11 +30,17 @@ def needed(
     """Return the names of the constants that the formulas use, in table order."""
     found: set[sp.Symbol] = set()
     for formula in formulas:
-        full = _expanded(formula, definitions)
-        found |= full.free_symbols | full.atoms(sp.IndexedBase)
-        if symbols.N in full.free_symbols or full.has(sp.IndexedBase):
-            found.add(symbols.a)
+        found |= _letters(_expanded(formula, definitions))
     return tuple(row.name for row in symbols.NOTATION if row.symbol in found)
+
+
+@lru_cache(maxsize=4096)
+def _letters(formula: sp.Expr) -> frozenset[sp.Symbol]:
+    """Return the symbols of a formula; what differs by client is weighted."""
+    bases = formula.atoms(sp.IndexedBase)
+    found: set[sp.Symbol] = formula.free_symbols | bases
+    weighted = bases or symbols.N in found
+    return frozenset(found | ({symbols.a} if weighted else set()))
 
 
 def evaluate(

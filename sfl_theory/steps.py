@@ -58,6 +58,8 @@ WORDS = {
     "expect": "the mean over the draws",
 }
 """What a rule brings to a step, to follow "by"; for `given` see `ASSUMED`."""
+DOMINANT = r"$2 |\langle u, v \rangle| \le \|u\|^2 + \|v\|^2$ for pairs of vectors"
+"""What else `combine` brings where a target is more than its squares."""
 ASSUMED: dict[type[Hypothesis], str] = {
     h.Majorised: "smoothness from above",
     h.Smooth: "the Lipschitz gradients",
@@ -176,7 +178,7 @@ class Steps:
             yield f"By {_word(one)}"
 
     def _combined(self, args: tuple[object, ...]) -> Iterator[str | int]:
-        uses, squares, _, signs = args
+        uses, squares, target, signs = args
         lines: list[tuple[str | int, ...]] = []
         by: list[str] = []
         for theorem, factor in uses:  # type: ignore[attr-defined]
@@ -195,6 +197,8 @@ class Steps:
                 by += words
         parts: list[tuple[str | int, ...]] = list(dict.fromkeys(lines))
         parts += [(text,) for text in self._added(squares)]
+        if not uses and isinstance(target, k.Lin) and _rest(squares, target).expects:
+            by.append(DOMINANT)
         refs_ = [part[-1] for part in parts if isinstance(part[-1], int)]
         since: list[str | int] = [ref for sign in signs for ref in self._sign(sign)]  # type: ignore[attr-defined]
         if parts:
@@ -369,9 +373,12 @@ def _squares(one: Theorem) -> bool:
         return _squares(next(premises(one)))
     if name != "combine" or args[0] or not args[1]:
         return False
-    squares: Any = args[1]
-    added = (k.norm2(vector) * factor for vector, factor in squares)
-    return not one.form - sum(added, k.Lin({}))
+    return not _rest(args[1], one.form)
+
+
+def _rest(squares: Any, form: k.Lin) -> k.Lin:
+    """Return what a form is more than squares."""
+    return form - k.Lin.weighted((k.norm2(u), c) for u, c in squares)
 
 
 def _joins(one: Theorem) -> bool:

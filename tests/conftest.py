@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     theory = tests / "sfl_theory"
     asks = {tests / "bounds", theory / "papers"}
 
-    def late(item: pytest.Item) -> tuple[bool, bool]:
-        above = item.path.parents
+    @cache
+    def late(module: Path) -> tuple[bool, bool]:
+        above = module.parents
         return above[0] != theory and asks.isdisjoint(above), theory not in above
 
-    items.sort(key=late)
+    items.sort(key=lambda item: late(item.path))
 
 
 class FromBothEnds(LoadScopeScheduling):
@@ -68,6 +70,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """Leave what is held as it is: the process ends, no search for circles is due."""
+    gc.freeze()
+    gc.disable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -136,8 +136,6 @@ def _packed(*polys: Poly) -> tuple[list[Packed], int, Callable[..., Poly]]:
 class Sum(Built, Generic[K, V]):
     """A finite sum; ``coefficients`` maps what is summed to factors other than 0."""
 
-    total: Any = sum  # what adds up the factors of one key
-
     def __init__(self, coefficients: Mapping[K, V]) -> None:
         self.coefficients = {key: c for key, c in coefficients.items() if c}
 
@@ -166,8 +164,7 @@ class Sum(Built, Generic[K, V]):
             require(type(one) is type(self), "things of two kinds cannot be added")
             for key, c in one.coefficients.items():
                 out.setdefault(key, []).append(c)
-        total = self.total
-        return type(self)({k: total(c) if c[1:] else c[0] for k, c in out.items()})
+        return type(self)({k: sum(c) if c[1:] else c[0] for k, c in out.items()})
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -193,9 +190,10 @@ class Poly(Sum[Monomial, Exact]):
         self.coefficients = own = dict[Monomial, Exact]()
         for key, c in coefficients.items():
             if c:
-                if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
+                n, d = c.numerator, c.denominator  # a float has none
+                if n.bit_length() + d.bit_length() > MAX_BITS:
                     require(False, "a coefficient exceeds %s bits", MAX_BITS)
-                own[key] = c.numerator if c.denominator == 1 else c
+                own[key] = n if d == 1 else c
         require(len(own) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
 
     @staticmethod
@@ -217,8 +215,7 @@ class Poly(Sum[Monomial, Exact]):
         size, items = len(one.coefficients), more.coefficients.items()
         if size < 2:
             ((a, c),) = one.coefficients.items() or (((), 0),)
-            unit = a == () and c == 1
-            return more if unit else Poly({_times(a, b): c * d for b, d in items})
+            return Poly({_times(a, b): c * d for b, d in items})
         require(size * len(items) <= MAX_TERMS * 50, "a product is too long")
         ((few, scale), (many, by)), _, opened = _packed(one, more)
         out = dict[int, int]()
@@ -291,10 +288,11 @@ class Poly(Sum[Monomial, Exact]):
         """Return 1 + v for every count v: the result's v is a natural number."""
         counts = (s for s in self.parts if s.sort is Sort.COUNT)
         by = {s: Poly.product(1, {s: 1}) + ONE for s in counts}
-        return ZERO.plus(
+        moved = (
             prod((by[s] for s, power in own.items() for _ in range(power)), start=rest)
             for own, rest in self.grouped(by)
         )
+        return ZERO.plus(moved) if by else self
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
@@ -336,9 +334,10 @@ class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
 
     def __init__(self, numerator: Poly, denominator: Factors = ()) -> None:
-        self.numerator = numerator
+        self.numerator, found = numerator, numerator.coefficients
         low = sorted(denominator, key=lambda f: sorted(f[0].coefficients.items()))
-        self.denominator = tuple(low)
+        self.denominator, plain = tuple(low), not low and found.keys() <= {()}
+        self.plain = found.get((), 0).as_integer_ratio() if plain else None
 
     def __hash__(self) -> int:
         return hash((self.numerator, self.denominator))
@@ -369,6 +368,8 @@ class Ratio(Built):
         if type(other) not in (Ratio, int, Fraction):
             return NotImplemented
         other = ratio(other)
+        if other.plain == (1, 1):
+            return self
         top = self.numerator * other.numerator
         factors = dict(self.denominator)
         for factor, power in other.denominator:
@@ -434,6 +435,9 @@ def ratio(value: Number | Poly) -> Ratio:
     if type(value) is Ratio:
         return value
     return Ratio(value if type(value) is Poly else Poly.constant(cast(Any, value)))
+
+
+WHOLE, HALF = ratio(1), ratio(Fraction(1, 2))
 
 
 def added(parts: Iterable[Ratio]) -> Ratio:

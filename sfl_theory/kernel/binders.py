@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import typing
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from fractions import Fraction
+from functools import cache, cached_property, partial
 from itertools import count
-from math import prod
+from math import lcm, prod
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 from weakref import WeakValueDictionary
 
 from . import algebra
-from .algebra import Built, Number, Poly, Ratio, Sort, Symbol, ratio, require
+from .algebra import WHOLE, Built, Number, Poly, Ratio, Sort, Symbol, ratio, require
 
 CHANCE, CONDITIONAL = "a draw occurs", "a conditional expectation occurs"
 """Marks: what `free` has besides variables."""
@@ -305,6 +306,22 @@ class Total(WeightedSum, Symbol, body=UNIT):
         return "N" if self.sort is Sort.COUNT else text
 
 
+def products(pairs: list[tuple[Ratio, Ratio]]) -> Ratio:
+    """Return a sum of products of two; of numbers without symbols in integers."""
+    top, below = 0, 1
+    if len(pairs) == 1 and pairs[0][1].plain == (1, 1):
+        return pairs[0][0]
+    for a, b in pairs:
+        if a.plain is None or b.plain is None:
+            return algebra.added([a * b for a, b in pairs])
+        n, d = a.plain[0] * b.plain[0], a.plain[1] * b.plain[1]
+        if d != below:
+            both = lcm(d, below)
+            n, top, below = n * (both // d), top * (both // below), both
+        top += n
+    return Ratio(Poly({(): Fraction(top, below) if below > 1 else top}))
+
+
 A = TypeVar("A", bound=Term)
 
 
@@ -312,10 +329,23 @@ class Combination(algebra.Sum[A, Ratio]):
     """A linear combination of atoms with ratios as coefficients."""
 
     of: ClassVar[type[Term]]
-    total = staticmethod(algebra.added)
+
+    def plus(self, others: Iterable[Self]) -> Self:
+        """Return this sum and others, all of them added up."""
+        return self.weighted((one, WHOLE) for one in (self, *others))
+
+    @classmethod
+    def weighted(cls, parts: Iterable[tuple[Self, Ratio]]) -> Self:
+        """Return the sum of combinations times numbers."""
+        out: dict[A, list[tuple[Ratio, Ratio]]] = {}
+        for one, factor in parts:
+            require(type(one) is cls, "things of two kinds cannot be added")
+            for key, c in one.coefficients.items():
+                out.setdefault(key, []).append((c, factor))
+        return cls({key: products(pairs) for key, pairs in out.items()})
 
     def __mul__(self, factor: Number) -> Self:
-        return self if ratio(factor) == ratio(1) else self.scaled(ratio(factor))
+        return self.weighted([(self, ratio(factor))])
 
     __rmul__ = __mul__
 
@@ -356,22 +386,11 @@ class Lin(Combination[LinAtom]):
         return bool(self.coefficients.keys() - {UNIT})
 
 
-class Point(Variable, VecAtom, becomes=Vec):
-    """Any square-integrable random vector."""
-
-    name: str
-
-
 def natural(value: Number | Poly) -> Poly:
     """Return a number as an index."""
     poly = ratio(value).poly()
     require(poly.natural(), "%s is not a natural number by its sorts", poly)
     return poly
-
-
-def constant(value: Number) -> Lin:
-    """Return a number as a form."""
-    return Lin({UNIT: ratio(value)})
 
 
 def number_of(form: Lin) -> Ratio:
@@ -385,12 +404,8 @@ def lifted(term: Any) -> Any:
     if isinstance(term, Symbol):
         return Ratio(Poly.product(1, {term: 1}))
     if isinstance(term, VecAtom):
-        return Vec({term: ratio(1)})
-    return Lin({term: ratio(1)}) if isinstance(term, LinAtom) else term
-
-
-symbol: Callable[[Symbol], Ratio] = lifted
-vec: Callable[[VecAtom], Vec] = lifted
+        return Vec({term: WHOLE})
+    return Lin({term: WHOLE}) if isinstance(term, LinAtom) else term
 
 
 def made(kind: Callable[..., Any], *parts: Any) -> Any:
@@ -442,7 +457,7 @@ def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
             return u
         half = u * (u - 1) / 2
         return (half, half * (2 * u - 1) / 3, half**2)[power - 1]
-    return symbol(Total(*bind(binder, v, product)))
+    return cast(Ratio, lifted(Total(*bind(binder, v, product))))
 
 
 Substitution = Mapping[Variable, Any]
@@ -452,10 +467,7 @@ def renamed(term: Any, old: Variable, new: Variable) -> Any:
     """Return the term with a variable renamed to one that does not occur."""
     if not isinstance(term, Built) or old not in term.free:
         return term
-
-    def to(part: Any) -> Any:
-        return renamed(part, old, new)
-
+    to = partial(renamed, old=old, new=new)
     if isinstance(term, Poly):
         return term.renamed({s: to(s) for s in term.parts})
     if isinstance(term, Ratio):
@@ -482,10 +494,5 @@ def at(term: Any, by: Substitution) -> Any:
         return out
     if isinstance(term, Combination):
         items = term.coefficients.items()
-        return type(term)({}).plus(at(atom, by) * at(c, by) for atom, c in items)
+        return type(term).weighted((at(atom, by), at(c, by)) for atom, c in items)
     return cast(Term, term).replaced(by)
-
-
-number_at: Callable[[Ratio, Substitution], Ratio] = at
-vec_at: Callable[[Vec, Substitution], Vec] = at
-lin_at: Callable[[Lin, Substitution], Lin] = at

@@ -40,11 +40,6 @@ def _curved(
     return above and (high is None or _below(F, 1, high, bent=True))
 
 
-def _smooth(e: Evaluation, one: h.Smooth) -> bool:
-    S = e.number(one.constant)
-    return S >= 0 and _curved(e, one.function, -S, S)
-
-
 def _lowest(e: Evaluation, one: h.Minimiser) -> bool:
     at_star = e.function(one.function).gradient(known(e.model.stars, one.function))
     return _curved(e, one.function, ZERO, None) and not any(at_star)
@@ -120,7 +115,9 @@ def _alike(e: Evaluation, one: h.Heterogeneity) -> bool:
 
 CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
     h.Holds: lambda e, one: e.form(one.form) >= 0,
-    h.Smooth: _smooth,
+    h.Smooth: lambda e, one: (
+        (S := e.number(one.constant)) >= 0 and _curved(e, one.function, -S, S)
+    ),
     h.Majorised: lambda e, one: _curved(e, one.function, None, e.number(one.constant)),
     h.Convex: lambda e, one: _curved(e, one.function, e.number(one.modulus), None),
     h.Minimiser: _lowest,

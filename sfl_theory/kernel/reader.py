@@ -111,10 +111,16 @@ class Table:
 
     def read(self, value: Json, kind: Any) -> Any:
         """Return a value as one type, or refuse it."""
-        origin, args = taken_apart(kind)
         if kind in _PLAIN_VALUES:
             require(_PLAIN_VALUES[kind](value), "%r is no %s", value, kind)
             return value
+        if type(value) is int:
+            table: list[Any] = self.theorems if kind is Theorem else self.terms
+            require(0 <= value < len(table), "%r refers to nothing", value)
+            fits = conforms(table[value], kind)
+            require(fits, "%s is not of type %s", table[value], kind)
+            return table[value]
+        origin, args = taken_apart(kind)
         if kind is Fraction:
             require(type(value) is str, "%r is no fraction", value)
             return _fraction(cast(str, value))
@@ -136,19 +142,10 @@ class Table:
             require(NoneType in args, "an argument is missing")
             return None
         kind = args[0] if NoneType in args else kind
-        if isinstance(kind, type) and issubclass(kind, Enum):
-            known = {member.value: member for member in kind}
-            require(type(value) is str and value in known, "no %s %r", kind, value)
-            return known[value]
-        return self._reference(value, kind)
-
-    def _reference(self, value: Json, kind: object) -> object:
-        known = self.theorems if kind is Theorem else self.terms
-        fits = type(value) is int and 0 <= value < len(known)
-        require(fits, "%r refers to nothing", value)
-        found = known[cast(int, value)]
-        require(conforms(found, kind), "%s is not of type %s", found, kind)
-        return found
+        enum = isinstance(kind, type) and issubclass(kind, Enum)
+        known = {member.value: member for member in kind} if enum else {}
+        require(type(value) is str and value in known, "no %s %r", kind, value)
+        return known[value]
 
 
 @lru_cache(maxsize=10_000)
@@ -182,19 +179,15 @@ def _number(
     return out
 
 
-def _combination(zero: Any, terms: tuple[tuple[Any, Ratio], ...]) -> Any:
+def _combination(kind: Any, terms: tuple[tuple[Any, Ratio], ...]) -> Any:
     distinct(one for one, _ in terms)
     require(all(c for _, c in terms), "a coefficient is zero")
-    return zero.plus(k.lifted(one) * c for one, c in terms)
+    return kind.weighted((k.lifted(one), c) for one, c in terms)
 
 
 def _rate(argument: k.Var, body: Ratio) -> k.Rate:
     require(argument.sort is Sort.NATURAL, "a rate depends on a natural number")
     return k.Rate(k.number_at(body, {argument: k.symbol(k.ROUND)}))
-
-
-def _total(binder: k.Binder, v: k.Bindable, number: Ratio) -> Ratio:
-    return k.number_of(k.summed(binder, v, k.constant(number)))
 
 
 def model_of(value: Json, table: Table) -> Model:
@@ -236,11 +229,15 @@ TAGS = {
 CONSTRUCTORS: dict[str, Constructor] = {
     **{tag: _constructor(kind) for kind, tag in TAGS.items()},
     "number": (_number, (tuple[_ADDEND, ...], tuple[tuple[Ratio, Exponent], ...])),
-    "total": (_total, (k.Binder, k.Bindable, Ratio)),
+    "fraction": (algebra.ratio, (Fraction,)),
+    "total": (
+        lambda binder, v, number: k.number_of(k.summed(binder, v, k.constant(number))),
+        (k.Binder, k.Bindable, Ratio),
+    ),
     "rate": (_rate, (k.Var, Ratio)),
-    "vector": (partial(_combination, k.Vec({})), (_VECTORS,)),
+    "vector": (partial(_combination, k.Vec), (_VECTORS,)),
     "vector_sum": (k.summed, (k.Binder, k.Bindable, k.Vec)),
-    "form": (partial(_combination, k.Lin({})), (tuple[tuple[k.Lin, Ratio], ...],)),
+    "form": (partial(_combination, k.Lin), (tuple[tuple[k.Lin, Ratio], ...],)),
     "constant": (k.constant, (Ratio,)),
     "form_sum": (k.summed, (k.Binder, k.Bindable, k.Lin)),
     "every": (h.every, (k.Quantifier, k.Bindable, h.Hypothesis)),

@@ -15,8 +15,14 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, cast
 
-from .algebra import Built, Number, Ratio, Sort, Symbol, added, ratio, require
+from .algebra import Built, Number, Ratio, Sort, Symbol, ratio, require
 from .binders import *
+
+number_at: Callable[[Ratio, Substitution], Ratio] = at
+vec_at: Callable[[Vec, Substitution], Vec] = at
+lin_at: Callable[[Lin, Substitution], Lin] = at
+symbol: Callable[[Symbol], Ratio] = lifted
+vec: Callable[[VecAtom], Vec] = lifted
 
 
 class Named(Enum):
@@ -60,6 +66,17 @@ class Participants(Named):
     UPDATES = "updates"
     MODELS = "models"
     MEAN = "updates, the server's mean of those present, weighted by a/q"
+
+
+class Point(Variable, VecAtom, becomes=Vec):
+    """Any square-integrable random vector."""
+
+    name: str
+
+
+def constant(value: Number) -> Lin:
+    """Return a number as a form."""
+    return Lin({UNIT: ratio(value)})
 
 
 class Numbered(ClientIndex, shown="#{number}"):
@@ -373,8 +390,8 @@ def side_of(atom: VecAtom) -> Side | None:
 def part(side: Side, u: Vec) -> Vec:
     """Return the block of a vector: linear, and taken inside sums."""
     items = u.coefficients.items()
-    return Vec({}).plus(
-        _part(side, atom) * c for atom, c in items if side_of(atom) in (side, None)
+    return Vec.weighted(
+        (_part(side, atom), c) for atom, c in items if side_of(atom) in (side, None)
     )
 
 
@@ -395,17 +412,20 @@ class Part(VecAtom, shown="[{vector}]_{side.value[0]}", made=staticmethod(part))
 
 def inner(u: Vec, v: Vec) -> Lin:
     """Return ``E<u, v>``, bilinear, blocks orthogonal; pairs of ``<u, u>`` doubled."""
-    out, rest = dict[LinAtom, list[Ratio]](), list[Lin]()
+    out = dict[LinAtom, list[tuple[Ratio, Ratio]]]()
+    rest = list[tuple[Lin, Ratio]]()
     for place, (a, b) in enumerate(u.coefficients.items()):
         one, twice = side_of(a), b * 2 if u is v else b
         for x, y in [*v.coefficients.items()][place if u is v else 0 :]:
-            two, c = side_of(x), y * (b if a is x else twice)
+            two, c = side_of(x), b if a is x else twice
             if one is two:
-                out.setdefault(Inner(a, x), []).append(c)
+                out.setdefault(Inner(a, x), []).append((y, c))
             elif one is None or two is None:
                 side = cast(Side, one or two)
-                rest.append(inner(part(side, vec(a)), part(side, vec(x))) * c)
-    return Lin({pair: added(found) for pair, found in out.items()}).plus(rest)
+                parts = inner(part(side, vec(a)), part(side, vec(x)))
+                rest.append((parts, y * c))
+    found = Lin({pair: products(parts) for pair, parts in out.items()})
+    return Lin.weighted([(found, ratio(1)), *rest]) if rest else found
 
 
 class Inner(LinAtom, made=staticmethod(inner)):
@@ -417,7 +437,7 @@ class Inner(LinAtom, made=staticmethod(inner)):
     @classmethod
     def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the pair in order."""
-        return tuple(sorted(args, key=lambda vector: vector.age))
+        return args if args[0].age <= args[1].age else args[::-1]
 
     def __str__(self) -> str:
         if self.left is self.right:

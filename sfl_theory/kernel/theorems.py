@@ -23,7 +23,7 @@ from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_h
 
 from . import hypotheses as h
 from . import terms as k
-from .algebra import Ratio, Sort, Symbol, ratio, require
+from .algebra import HALF, WHOLE, Ratio, Sort, Symbol, ratio, require
 from .terms import Client, Lin, Var, Vec
 
 Hypotheses = frozenset[h.Hypothesis]
@@ -240,28 +240,47 @@ def combine(
     """Return sum m_k T_k + sum w_k E||v_k||^2 >= 0, or a target that is larger.
 
     Proof: m_k >= 0 (any sign where T_k is an equality) and w_k >= 0 keep the sign, and
-    a number that is >= 0 may be added. The result is an equality if only equalities
+    what is >= 0 may be added (`_least`). The result is an equality if only equalities
     were used and the target differs by nothing. Factors with draws: see `_scales`;
     squares and what the target adds are not negative given the draws.
     """
-    forms, hypotheses = list[Lin](), set[h.Hypothesis]()
+    forms, hypotheses = list[tuple[Lin, Ratio]](), set[h.Hypothesis]()
     for theorem, factor in uses:
         hypotheses |= theorem.hypotheses
         _scales(theorem, factor)
         if not theorem.equal:
             hypotheses |= _nonnegative(factor, signs)
-        forms.append(theorem.form * factor)
+        forms.append((theorem.form, factor))
     for vector, factor in squares:
         hypotheses |= _nonnegative(factor, signs)
-        forms.append(k.norm2(vector) * factor)
-    form = Lin({}).plus(forms)
+        forms.append((k.norm2(vector), factor))
+    form = Lin.weighted(forms)
     equal = not squares and all(theorem.equal for theorem, _ in uses)
     if target is None:
         return theorem_of(hypotheses, form, equal)
     rest = target - form
-    require(not rest.expects, "that is not the target, which is more by %s", rest)
-    hypotheses |= _nonnegative(number_of(rest), signs)
+    for number in _least(rest):
+        hypotheses |= _nonnegative(number, signs)
     return theorem_of(hypotheses, target, equal and not rest)
+
+
+def _least(rest: Lin) -> Iterable[Ratio]:
+    """Return numbers, a sum and one for each ||u||^2; if all are >= 0, so is the rest.
+
+    Proof: c <u, v> = |c|/2 (||u +- v||^2 - ||u||^2 - ||v||^2), with |c| by the sorts.
+    So what the rest adds could be written as squares.
+    """
+    least: dict[k.Term, list[tuple[Ratio, Ratio]]] = {}
+    for atom, c in rest.coefficients.items():
+        ends: set[Any] = {atom.left, atom.right} if type(atom) is k.Inner else {atom}
+        if apart := len(ends) > 1:
+            c = -c if c.nonnegative() else c
+            require((-c).nonnegative(), "%s has no sign", c)
+        for end in ends:
+            least.setdefault(end, []).append((c, HALF if apart else WHOLE))
+    fits = all(isinstance(end, k.VecAtom) or end is k.UNIT for end in least)
+    require(fits, "that is not the target, which is more by %s", rest)
+    return map(k.products, least.values())
 
 
 @rule

@@ -252,7 +252,7 @@ class Numbers:
         rest = 1 - k.before(client(p), a, client(q), b, s)
         return combine(
             rules.instantiate(after, values, ()),
-            vanishing(rest, xi, own, shown),
+            tried(nought(rest, xi, shown), own),
             target=k.inner(xi, own),
         )
 
@@ -264,12 +264,12 @@ class Numbers:
         (q, b), last = drawn, dict[int, int]()
         for one in k.subterms(u) if self.run.kind.visits else ():
             if isinstance(one, k.Noise) and ratio(one.round) == ratio(s):
-                p, step = _number(one.client), int(str(one.step))
+                p, step = number(one.client), int(str(one.step))
                 if p != q:
                     last[p] = max(last.get(p, 0), step)
         names = {client(p): k.Client(f"v{p}") for p in last}
         after = tuple((names[client(p)], ratio(j)) for p, j in last.items())
-        v, place = _renamed(u, names), (client(q), ratio(s), ratio(b))
+        v, place = renamed(u, names), (client(q), ratio(s), ratio(b))
         found = rules.unbiased(self.run, *place, v, after)
         if not last:
             return self.enough(found)
@@ -435,7 +435,7 @@ def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})
 
 
-def _number(q: k.ClientIndex) -> int:
+def number(q: k.ClientIndex) -> int:
     """Return the number of a client.
 
     Raises:
@@ -446,22 +446,23 @@ def _number(q: k.ClientIndex) -> int:
     return q.number
 
 
-def _renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
+def renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
     """Return a combination with names for some clients."""
     found = k.Vec({})
     by: dict[k.ClientIndex, k.ClientIndex] = dict(names.items())
     for atom, c in u.coefficients.items():
         new = k.vec(atom)
         if isinstance(atom, k.Part):
-            new = k.part(atom.side, _renamed(k.vec(atom.vector), names))
-        elif isinstance(atom, k.Noise):
+            new = k.part(atom.side, renamed(k.vec(atom.vector), names))
+        elif isinstance(atom, k.OfStep):
             q = by.get(atom.client, atom.client)
-            new = k.noise(atom.run, q, ratio(atom.round), ratio(atom.step))
+            make = k.noise if isinstance(atom, k.Noise) else k.local_point
+            new = make(atom.run, q, ratio(atom.round), ratio(atom.step))
         elif isinstance(atom, k.Gradient):
             F = atom.function
             if isinstance(F, k.Local):
                 F = k.Local(by.get(F.client, F.client))
-            new = k.gradient(F, _renamed(atom.at, names))
+            new = k.gradient(F, renamed(atom.at, names))
         found = found + new * c
     return found
 

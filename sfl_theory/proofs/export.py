@@ -363,6 +363,8 @@ class Encoder:
         return self.place(part)
 
     def _number(self, number: Ratio) -> Json:
+        if not number.parts[1:] and not number.numerator.parts:
+            return ["fraction", str(number)]
         terms: list[Json] = []
         for value, powers in number.numerator.products:
             factors: list[Json] = [[self.place(s), e] for s, e in powers.items()]

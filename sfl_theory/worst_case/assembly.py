@@ -45,6 +45,9 @@ class Assembly:
     numbers of `own` and `common` are fractions. `visits` says how SFL-V2's happen.
     """
 
+    orthogonal = False
+    """Whether what noise is orthogonal to is found here, not in a certificate."""
+
     def __init__(
         self,
         run: k.Split,
@@ -66,6 +69,7 @@ class Assembly:
         self.values: dict[tuple[k.Function, k.Vec], Fraction] = {}
         self.each: Uses = []
         self.uses: Uses = []
+        self.averaged: dict[Name, Row] = {}
         self.each_squares: Squares = []
         self.squares: Squares = []
         self.vectors: dict[Name, k.Vec] = {}
@@ -117,6 +121,10 @@ class Assembly:
 
     def added(self) -> Theorem:
         """Return the sum of what has been entered, which is the target."""
+        for u, row in self.averaged.items():
+            if beside := {v: c for v, c in row.items() if c}:
+                own, other = self.vector({u: ONE}) * k.weight(n), self.vector(beside)
+                self.uses.append((rules.linear(k.CLIENTS, n, own, other), ONE))
         each = total([*self.each, *self.each_squares])
         average = sum_over(each, k.CLIENTS, n, k.weight(n))
         rest = total([*self.uses, *self.squares])
@@ -283,8 +291,9 @@ class Assembly:
 
     def linear(self, u: Name, row: Row, sign: Fraction) -> None:
         """Use ``<mean u, v> = mean <u, v>`` for a common v."""
-        each = self.vector({u: ONE}) * k.weight(n)
-        self.uses.append((rules.linear(k.CLIENTS, n, each, self.vector(row)), sign))
+        known = self.averaged.setdefault(u, {})
+        for v, c in row.items():
+            known[v] = known.get(v, ZERO) + sign * c
 
     def _models(self, side: k.Side | None) -> None:
         """Replace grad f(x(t)) by the clients' gradients, x(t) by what made it.

@@ -18,6 +18,7 @@ from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import block, n
 from sfl_theory.worst_case.assembly import SIDES
 from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point
+from sfl_theory.worst_case.noisy_visits import NoisyVisits
 from sfl_theory.worst_case.setting import ONE
 from sfl_theory.worst_case.single_clients import SingleClients
 from sfl_theory.worst_case.stated import STAR, Stated
@@ -66,7 +67,8 @@ class ByClient(Stated):
         """
         setting = self.setting
         short = self.sparse and setting.stepwise
-        parts = (Visited if short else SingleClients)(
+        visited = NoisyVisits if setting.sigma2 else Visited
+        parts = (visited if short else SingleClients)(
             self.numbers, setting.S, setting.sigma2 > 0, target
         )
         if setting.zeta2 == 0:
@@ -96,6 +98,8 @@ class ByClient(Stated):
             for name in ("client", "at", "other", "vector", "space"):
                 if (getattr(says, name) is not None) != (name in named):
                     raise ValueError(f"no derivation of {says}")
+            if says.kind == "unbiased" and parts.orthogonal:
+                continue
             if says.kind == "unbiased" and says.at and says.at.kind == "local":
                 drawn = (says.client or 0, says.at.t, says.at.i)
                 beside[drawn].append((says, factor))
@@ -151,7 +155,10 @@ class ByClient(Stated):
         at, p = says.at, says.client
         if says.kind == "lowest" and at is not None and at.kind == "round":
             return self.lowest(k.iterate(self.run, at.t))
+        noisy = parts.orthogonal and at is not None and at.kind == "local"
         known = self.on_client(says, lambda point: parts.at(point, n))
+        if says.kind == "bounded-gradient" and at is not None and noisy:
+            known = self.bounded_gradient(at)
         if known is not None and says.kind in {
             "start-distance",
             "start-gap",

@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.notation import total
+from sfl_theory.proofs.notation import combine
 from sfl_theory.worst_case.quadratic import Quadratic
 
 if TYPE_CHECKING:
@@ -28,12 +28,14 @@ Amount = int | Fraction
 def squared(
     squares: Iterable[tuple[Mapping[Name, Amount], Fraction]],
     vectors: Mapping[Name, k.Vec],
+    form: Quadratic[Name] | None = None,
 ) -> list[tuple[Theorem, Fraction]]:
     """Return that weighted squares of sums of named vectors are not negative.
 
     Args:
         squares: how much of each vector, and the weight.
         vectors: by their names.
+        form: what is said instead, more by what is diagonally dominant.
 
     Returns:
         The theorem, to be taken once; nothing without squares.
@@ -43,28 +45,42 @@ def squared(
         (k.Vec({points[name]: ratio(c) for name, c in row.items()}), weight)
         for row, weight in squares
     ]
+    pairs = form.items() if form else ()
+    says = k.Lin({k.Inner(points[a], points[b]): ratio(c) for a, b, c in pairs})
+    whole = combine(*found, target=says if form else None)
     values = tuple((point, vectors[name]) for name, point in points.items())
-    return [(rules.instantiate(total(found), values, ()), ONE)] if found else []
+    return [(rules.instantiate(whole, values, ()), ONE)] if found else []
 
 
 def enter(
-    parts: Assembly, squares: Iterable[tuple[Mapping[Name, Amount], Fraction]]
+    parts: Assembly,
+    squares: Iterable[tuple[Mapping[Name, Amount], Fraction]],
+    form: Quadratic[Name] | None = None,
+    made: Mapping[Name, Mapping[Name, Fraction]] | None = None,
 ) -> None:
     """Add squares of the clients' deviations from means.
 
     Args:
         parts: to which they are added.
         squares: of client n's vectors: how much of each, and the weight.
+        form: what is said instead, see `squared`; it is changed.
+        made: what combinations some vectors are names of.
     """
-    squares, form = [*squares], Quadratic["Name"]()
-    for row, weight in squares:
+    squares, whole = [*squares], form or Quadratic["Name"]()
+    for row, weight in () if form else squares:
         for place, (a, x) in enumerate(pairs := [*row.items()]):
             for b, y in pairs[: place + 1]:
-                form.add(a, b, Fraction(weight * x * y * (1 if a == b else 2)))
-    away = {a: parts.vector({a: ONE, parts.mean(a): -ONE}) for a in form.rows}
-    parts.each += squared(squares, away)
-    beside: dict[Name, dict[Name, Fraction]] = {a: {} for a in form.rows}
-    for a, b, c in form.items():
+                whole.add(a, b, Fraction(weight * x * y * (1 if a == b else 2)))
+    away = {}
+    for a in whole.rows:
+        row = (made or {}).get(a, {a: ONE})
+        means = {parts.mean(b): -c for b, c in row.items()}
+        away[a] = parts.vector({**row, **means})
+    parts.each += squared(squares, away, form)
+    for a, row in (made or {}).items():
+        whole.eliminate(a, row)
+    beside: dict[Name, dict[Name, Fraction]] = {a: {} for a in whole.rows}
+    for a, b, c in whole.items():
         parts.common.add(parts.mean(a), parts.mean(b), -c)
         for one, other in ((a, b), (b, a)):
             known = beside[one].get(parts.mean(other), ZERO)

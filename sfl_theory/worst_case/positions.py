@@ -33,18 +33,29 @@ class Positions(Assembly):
         self._first_points()
         if self.sides != (None,):
             self._split()
-        self._noises()
+        if not self.noisy:
+            self._noises()
         for side in self.sides:
             self._steps(side)
         self._average()
-        enter(self, factored(negative(self.own)))
+        self._own_squares()
         for side in self.sides:
             self._means(side)
         self._balance_values()
         self._stationary()
-        mine = {name: self.vector({name: ONE}) for name in self.common.rows}
-        self.uses += squared(factored(negative(self.common)), mine)
+        self._common_squares()
         return self.added()
+
+    def _own_squares(self) -> None:
+        """Enter squares for the clients' vectors."""
+        form = negative(self.own)
+        enter(self, factored(form), form)
+
+    def _common_squares(self) -> None:
+        """Enter squares for what clients share."""
+        form = negative(self.common)
+        mine = {name: self.vector({name: ONE}) for name in form.rows}
+        self.uses += squared(factored(form), mine, form)
 
     def _noises(self) -> None:
         """Remove noise, whose second moment is 0."""
@@ -74,22 +85,36 @@ class Positions(Assembly):
             if row := self.own.eliminate(there, {slope: ONE}):
                 lemma = changed(run, self.S, side)
                 self.each.append((self.tested(lemma, t, self.vector(row)), -ONE))
-            for i in range(made):
-                slope, _ = self.sample(t, i, side)
+            for i in range(self._within(side)):
+                slope, xi = self.sample(t, i, side)
                 by = {point(i): 1 / eta, point(i + 1): -1 / eta}
-                if row := self.own.eliminate(slope, by):
-                    lemma = self.tested(quiet(run, i, side), t, self.vector(row))
-                    self.each.append((lemma, -1 / eta))
+                by |= {xi: -ONE} if self.noisy else {}
+                self._step(self.own.eliminate(slope, by), t, i, side)
             if row := self.own.eliminate(point(0), {self._model(t, side): ONE}):
                 lemma = unrolled.begins(run, side)
                 self.each.append((self.tested(lemma, t, self.vector(row)), -ONE))
 
-    def _means(self, side: k.Side | None) -> None:
-        """Replace mean gradients by the way of the means, measured from x* or x(0).
+    def _step(self, row: Row, t: int, i: int, side: k.Side | None) -> None:
+        """Enter what a client's step is made of, beside a combination."""
+        if row:
+            lemma = moves(self.run, i, side, self.noisy)
+            theorem = self.tested(lemma, t, self.vector(row))
+            self.each.append((theorem, -1 / self._rate(t, side)))
 
-        Raises:
-            ValueError: something depends on x* itself.
-        """
+    def _mean_step(self, row: Row, t: int, i: int, side: k.Side | None) -> None:
+        """Enter what the means of a step are made of, beside a combination."""
+        if row:
+            lemma = mean_step(self.run, i, side, self.noisy)
+            theorem = self.tested(lemma, t, self.vector(row))
+            self.uses.append((theorem, -1 / self._rate(t, side)))
+
+    def _within(self, side: k.Side | None) -> int:
+        """Return how many steps end where a client's gradient is taken."""
+        made = unrolled.steps_of(self.run, side)
+        return made - (made == unrolled.longest(self.run))
+
+    def _means(self, side: k.Side | None) -> None:
+        """Replace mean gradients by the way of the means, measured from x* or x(0)."""
         run, made = self.run, unrolled.steps_of(self.run, side)
         for t in range(self.rounds + 1):
             x, last = self.x(t), t == self.rounds
@@ -105,13 +130,16 @@ class Positions(Assembly):
                     self.uses.append((self.tested(lemma, t, u), -ONE))
         for t in range(self.rounds):
             eta = self._rate(t, side)
-            ends = [self.mean(atom_of(block(side, self.p(t, i)))) for i in (1, made)]
-            by: Row = {self._model(t, side): 1 / eta, ends[0]: -1 / eta}
-            slope = self.mean(self.sample(t, 0, side)[0])
-            if row := self.common.eliminate(slope, by):
-                lemma = self.tested(mean_step(run, side), t, self.vector(row))
-                self.uses.append((lemma, -1 / eta))
-            if row := self.common.eliminate(ends[1], {self._model(t + 1, side): ONE}):
+            ends = [self._model(t, side)]
+            ends += [self._mean_point(t, i, side) for i in range(1, made)]
+            ends.append(self._model(t + 1, side))
+            for i in range(made):
+                slope, xi = map(self.mean, self.sample(t, i, side))
+                by: Row = {ends[i]: 1 / eta, ends[i + 1]: -1 / eta}
+                by |= {xi: -ONE} if self.noisy else {}
+                self._mean_step(self.common.eliminate(slope, by), t, i, side)
+            by = {ends[-1]: ONE}
+            if row := self.common.eliminate(self._mean_point(t, made, side), by):
                 lemma = self.tested(closes(run, side), t, self.vector(row))
                 self.uses.append((lemma, ONE))
         base: Name = atom_of(block(side, k.vec(k.Star(k.MEAN))))
@@ -119,7 +147,7 @@ class Positions(Assembly):
             base = self._model(0, side)
         places = [self._model(t, side) for t in range(self.rounds + 1)]
         places += [
-            self.mean(atom_of(block(side, self.p(t, i))))
+            self._mean_point(t, i, side)
             for t in range(self.rounds)
             for i in range(1, made)
         ]
@@ -127,8 +155,19 @@ class Positions(Assembly):
             away = f"way to {place}"
             self.vectors[away] = self.vector({place: ONE, base: -ONE})
             self.common.eliminate(place, {base: ONE, away: ONE})
+        self._based(base)
+
+    def _based(self, base: Name) -> None:
+        """Make sure that nothing depends on where all is measured from.
+
+        Raises:
+            ValueError: something does.
+        """
         if self.common.rows.get(base):
             raise ValueError("the sum depends on where x* is")
+
+    def _mean_point(self, t: int, i: int, side: k.Side | None) -> Name:
+        return self.mean(atom_of(block(side, self.p(t, i))))
 
 
 def negative(form: Quadratic[Name]) -> Quadratic[Name]:
@@ -190,13 +229,25 @@ def mean_begin(run: k.Split, side: k.Side | None) -> Theorem:
     return averaged(unrolled.begins(run, side), block(side, away))
 
 
+def moves(run: k.Split, i: int, side: k.Side | None, noisy: bool) -> Theorem:
+    """Return ``<[p_{i+1} - p_i + eta g]_b, w> = 0``, g with noise or without."""
+    return (unrolled.moves if noisy else quiet)(run, i, side)
+
+
 @cache
-def mean_step(run: k.Split, side: k.Side | None) -> Theorem:
-    """Return ``<[sum_n a_n (p(n,t,1) + eta grad F_n(p(n,t,0))) - x(t)]_b, w> = 0``."""
-    after, before = (k.local_point(run, n, now, j) for j in (1, 0))
-    move = k.gradient(k.Local(n), before) * unrolled.rate_of(run, side)
-    move = block(side, move + after - before)
-    return combine(averaged(quiet(run, 0, side), move), mean_begin(run, side))
+def mean_step(run: k.Split, i: int, side: k.Side | None, noisy: bool) -> Theorem:
+    """Return ``<[sum_n a_n (p_{i+1} - p_i + eta g)]_b, w> = 0``.
+
+    Instead of the mean of ``p_0`` stands x(t), instead of the last point's x(t+1).
+    """
+    after, before = (k.local_point(run, n, now, j) for j in (i + 1, i))
+    made = k.gradient(k.Local(n), before)
+    made = unrolled.step(run, i) if noisy else made
+    move = block(side, after - before + made * unrolled.rate_of(run, side))
+    uses = [averaged(moves(run, i, side, noisy), move)]
+    uses += [] if i else [mean_begin(run, side)]
+    uses += [closes(run, side)] if i + 1 == unrolled.steps_of(run, side) else []
+    return combine(*uses)
 
 
 @cache

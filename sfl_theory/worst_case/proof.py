@@ -33,6 +33,7 @@ from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.by_outcome import ByOutcome
 from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
 from sfl_theory.worst_case.chains import noise_after_draws
+from sfl_theory.worst_case.noisy import Noisy
 from sfl_theory.worst_case.positions import Positions
 from sfl_theory.worst_case.scenarios import count
 from sfl_theory.worst_case.setting import ONE, Setting
@@ -168,7 +169,8 @@ class Alike(Stated):
         setting = self.setting
         noisy = setting.sigma2 > 0
         short = self.sparse and setting.stepwise
-        parts = (Positions if short else Assembly)(
+        positions = Noisy if noisy else Positions
+        parts = (positions if short else Assembly)(
             self.run, setting.rounds, setting.S, noisy, target
         )
         if setting.zeta2 == 0:
@@ -191,6 +193,8 @@ class Alike(Stated):
                 raise ValueError(f"no derivation of {says}")
             if says.kind not in {"unbiased", "across"}:
                 parts.use(self.derived(says, parts), factor)
+                continue
+            if says.kind == "unbiased" and parts.orthogonal:
                 continue
             at, space, vector = says.at, says.space, says.vector
             if at is None or space is None or vector is None or at.kind != "local":
@@ -239,6 +243,9 @@ class Alike(Stated):
             return self.small(at, says.space.part == "deviation")
         if says.kind == "lowest" and at is not None and at == Point("round", at.t):
             return self.lowest(at.t)
+        noisy = parts.orthogonal and at is not None and at.kind == "local"
+        if says.kind == "bounded-gradient" and at is not None and noisy:
+            return self.bounded_gradient(at)
         known = self.on_client(says, parts.at)
         if known is None:
             raise ValueError(f"no derivation of {says}")

@@ -382,16 +382,19 @@ class Setting:
 
     @property
     def stepwise(self) -> bool:
-        """Whether steps without noise are all that moves clients.
+        """Whether steps are all that moves clients, so that proofs are of positions.
 
-        Of clients that are alike, or of SFL-V2 with one order and one step size.
+        Of clients that are alike and do not differ by any slopes, or of SFL-V2 with
+        one order and one step size.
         """
         rates = {*self.client_steps}, {*self.server_steps}
         alike = self.algorithm in {"fedavg", "sfl-v1"} and self.interchangeable
         visits = self.algorithm == "sfl-v2" and not self.interchangeable
         visits &= not self.partial and len(self.turns) < 2 and max(map(len, rates)) < 2
-        fits = (alike and self.zeta2 != 0) or visits
-        return fits and self.sigma2 == 0 and min(map(min, rates)) > 0
+        bounded = any(bound for bound in (self.zeta2, self.eps2, self.G2))
+        alike &= bounded and self.zeta2 != 0
+        fits = alike or visits
+        return fits and min(map(min, rates)) > 0
 
     @property
     def shares(self) -> tuple[Fraction, ...]:

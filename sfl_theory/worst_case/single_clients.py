@@ -35,6 +35,9 @@ def against(lemma: Theorem, u: k.Vec) -> Theorem:
 class SingleClients:
     """Theorems with multipliers; ``form`` is the quadratic part of ``sum - target``."""
 
+    orthogonal = False
+    """Whether what noise is orthogonal to is found here, not in a certificate."""
+
     def __init__(
         self, numbers: Numbers, S: Fraction, noisy: bool, target: k.Lin
     ) -> None:

@@ -34,6 +34,8 @@ SLACKS = (0, 1, 10)
 LOST = ((1500, Fraction(1, 10**6)), (10**9, Fraction(3, 10**4)))
 """By so much, relative, a bound of fewer inequalities may be larger, by how many there
 are: where they are many the float solver's bound is larger than it could be, too."""
+LOST_WITH_NOISE = ((200, Fraction(1, 10**6)), (10**9, Fraction(3, 10**4)))
+"""The like with noise, where a bound is a relaxation's, and what is far matters."""
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
@@ -162,13 +164,15 @@ def fewest(found: WorstCase) -> WorstCase:
         found: with a certificate.
 
     Returns:
-        With another one, if that proves as much up to `LOST`, which is by size.
+        With another one, if that proves as much up to `LOST`, which is by size, with
+        noise up to `LOST_WITH_NOISE`.
     """
     setting, known = found.setting, found.certificate
     if known is None or not setting.stepwise:
         return found
     program, steps, tolerance = found.program, max(setting.tau, setting.late), FINEST
-    enough = known.bound * (1 + _by_size(LOST, program))
+    lost = LOST_WITH_NOISE if setting.sigma2 else LOST
+    enough = known.bound * (1 + _by_size(lost, program))
     with one_thread():
         for span in (steps, 2 * steps, 4 * steps, None):
             begun = limited(program, span, tolerance) if span else found.found

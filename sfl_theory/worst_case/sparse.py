@@ -3,11 +3,15 @@ r"""A sparse positive definite form as few squares of few vectors, in exact numb
 A form in positions of a run has entries near its diagonal only, and so have the factors
 of $Q=LDL^\top+R$ if vectors are eliminated in a good order. L and D are short dyadic
 numbers; the remainder R, as sparse as L, is diagonally dominant.
+
+A noise is orthogonal to its past, so what stands beside these in the form is free. Last
+steps are eliminated first: then all that is left beside a noise is its past. A Schur
+complement only loses by a row that is not 0, so it is made 0, exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -24,13 +28,34 @@ FINER = 16
 
 
 def factored(form: Quadratic[A]) -> Squares[A]:
-    """Return a positive definite form as a sum of squares.
+    """Return squares of which the sum is a positive definite form but for a remainder.
 
     Args:
         form: in fractions.
 
     Returns:
-        The squares.
+        The squares; the remainder is diagonally dominant.
+
+    Raises:
+        ValueError: the form is not seen to be positive definite.
+    """
+    squares, _ = cancelled(form)
+    return squares
+
+
+def cancelled(
+    form: Quadratic[A], order: Sequence[A] = (), noises: Collection[A] = ()
+) -> tuple[Squares[A], dict[A, dict[A, Fraction]]]:
+    """Return a form as squares and as inner products of noises with their past.
+
+    Args:
+        form: in fractions, positive definite for some values of these products.
+        order: of the vectors, the past of each after it; empty: few neighbours first.
+        noises: those that are orthogonal to all that comes after them in the order.
+
+    Returns:
+        The squares, and for each noise what stands beside it in the rest of the form;
+        what then remains is diagonally dominant.
 
     Raises:
         ValueError: the form is not seen to be positive definite.
@@ -39,7 +64,7 @@ def factored(form: Quadratic[A]) -> Squares[A]:
         raise ValueError("what is left over is not positive: a diagonal element")
     size = {a: _root(row[a]) for a, row in form.rows.items() if row}
     for spare in SPARES:
-        found = _tried(form, size, spare)
+        found = _tried(form, size, spare, order, noises)
         if found is not None:
             return found
     raise ValueError("what is left over is not positive definite")
@@ -52,8 +77,12 @@ def _root(value: Fraction) -> Fraction:
 
 
 def _tried(
-    form: Quadratic[A], size: dict[A, Fraction], spare: int
-) -> Squares[A] | None:
+    form: Quadratic[A],
+    size: dict[A, Fraction],
+    spare: int,
+    order: Sequence[A],
+    noises: Collection[A],
+) -> tuple[Squares[A], dict[A, dict[A, Fraction]]] | None:
     """Return the squares, leaving a share of each diagonal element; None: too much."""
     bits, rest = spare + FINER, Quadratic[A]()
     unit, scale = 1 << 2 * bits, 1 << bits
@@ -63,14 +92,21 @@ def _tried(
         rest.add(a, b, even)
         left[a][b] = left[b][a] = round(even * unit / (1 if a == b else 2))
     found: Squares[A] = []
+    past: dict[A, list[A]] = {}
+    turns = iter([a for a in order if a in left])
     while left:
-        k = min(left, key=lambda a: len(left[a]))
+        k = next(turns, None) or min(left, key=lambda a: len(left[a]))
         row = left.pop(k)
         pivot = row.pop(k) - (unit >> spare)
         if pivot <= 0:
             return None
         low = max(0, pivot.bit_length() - bits)
         pivot = pivot >> low << low
+        if k in noises:
+            past[k] = [*left]
+            for b in row:
+                del left[b][k]
+            row = {}
         for b, c in row.items():
             del left[b][k]
             for other, d in row.items():
@@ -84,23 +120,23 @@ def _tried(
             for b in names[: i + 1]:
                 twice = 1 if a == b else 2
                 rest.add(a, b, -weight * square[a] * square[b] * twice)
-    found += _dominant(rest)
-    if any(weight < 0 for _, weight in found):
+    beside: dict[A, dict[A, Fraction]] = {}
+    for xi, earlier in past.items():
+        free = {b: rest.rows[xi][b] for b in earlier if b in rest.rows[xi]}
+        for b, even in free.items():
+            rest.add(xi, b, -even)
+        beside[xi] = {b: even * size[xi] * size[b] for b, even in free.items()}
+    if not _dominant(rest):
         return None
-    return [_whole(square, weight, size) for square, weight in found if weight]
+    return [_whole(square, weight, size) for square, weight in found], beside
 
 
-def _dominant(rest: Quadratic[A]) -> Squares[A]:
-    """Return pairs and single vectors: the latter's weights may be negative."""
-    pairs = [(a, b, c) for a, b, c in rest.items() if a != b]
-    spare = {a: row.get(a, ZERO) for a, row in rest.rows.items()}
-    for a, b, c in pairs:
-        spare[a] -= abs(c) / 2
-        spare[b] -= abs(c) / 2
-    found: Squares[A] = [
-        ({a: 1, b: 1 if c > 0 else -1}, abs(c) / 2) for a, b, c in pairs
-    ]
-    return found + [({a: 1}, c) for a, c in spare.items()]
+def _dominant(rest: Quadratic[A]) -> bool:
+    """Return whether ``2 c_aa >= sum_b |c_ab|`` for every vector a."""
+    return all(
+        3 * row.get(a, ZERO) >= sum(map(abs, row.values()))
+        for a, row in rest.rows.items()
+    )
 
 
 def _whole(

@@ -198,6 +198,11 @@ class Stated:
             box=() if G2 is None else ((-x, x),),
         )
 
+    def bounded_gradient(self, at: Point) -> Theorem:
+        """Return ``||g||^2 <= G^2`` of the step at a local point, with its noise."""
+        G2 = ratio(self.setting.G2 or 0)
+        return derived.bounded_gradient(self.run, G2, n, ratio(at.t), ratio(at.i))
+
     def on_client(
         self, says: Inequality, at: Callable[[Point], k.Vec]
     ) -> Theorem | None:
@@ -224,7 +229,7 @@ class Stated:
             x = at(Point("round", point.t) if local else point)
             return derived.heterogeneity(ratio(setting.eps2), n, x)
         if says.kind == "bounded-gradient" and setting.G2 is not None and local:
-            known = derived.bounded_gradient(run, ratio(setting.G2), n, s, i)
+            known = self.bounded_gradient(point)
             if not setting.sigma2:
                 return known
             g = k.gradient(k.Local(n), at(point))

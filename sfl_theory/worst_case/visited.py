@@ -20,9 +20,10 @@ from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.by_number import Visit, client, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.unrolled import atom_of, block, now, tested, w
-from sfl_theory.worst_case.assembly import Name, Row, fraction
+from sfl_theory.worst_case.assembly import Name, Row, Uses, fraction
 from sfl_theory.worst_case.certificate import Square
-from sfl_theory.worst_case.positions import negative, quiet, still
+from sfl_theory.worst_case.deviations import squared
+from sfl_theory.worst_case.positions import moves, negative, still
 from sfl_theory.worst_case.single_clients import ONE, STAR, SingleClients, against
 from sfl_theory.worst_case.sparse import factored
 
@@ -43,9 +44,9 @@ class Visited(SingleClients):
 
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares that are found for what is left over."""
-        for row, weight in factored(negative(self.form)):
-            u = self.vector({name: Fraction(c) for name, c in row.items()})
-            self.uses.append((u, weight))
+        form = negative(self.form)
+        mine = {name: self.vector({name: ONE}) for name in form.rows}
+        self.uses += squared(factored(form), mine, form)
 
     @cached_property
     def visits(self) -> list[Visit]:
@@ -54,6 +55,11 @@ class Visited(SingleClients):
         if self.numbers.turns:
             return [(q, i) for i in range(tau) for q in order[i]]
         return [(q, i) for q in order[0] for i in range(tau)]
+
+    @cached_property
+    def bases(self) -> dict[k.Side | None, Name]:
+        """Where positions are measured from, when that is known."""
+        return {}
 
     # Replacing gradients -----------------------------------------------------------
 
@@ -68,9 +74,8 @@ class Visited(SingleClients):
             ends = [self._local(q, s, i, side) for q, i in self.visits]
             ends += [atom_of(block(side, k.iterate(self.run, s + 1)))]
             for place, visit in enumerate(self.visits):
-                lemma, eta = self.between[place]
-                by: Row = {ends[place]: 1 / eta, ends[place + 1]: -1 / eta}
-                self._put(self._slope(visit, s, side), by, lemma, s, eta)
+                leads = (ends[place], ends[place + 1])
+                self._step(visit, s, side, leads, *self.between[place])
             self._put(ends[0], {model: ONE}, self.met, s)
             return
         weights = self.numbers.weights
@@ -80,12 +85,24 @@ class Visited(SingleClients):
         self._put(later, last, self.gathered, s)
         for q in self.numbers.clients:
             for i in range(tau):
-                ends = [self._local(q, s, step, side) for step in (i, i + 1)]
-                by = {ends[0]: 1 / eta, ends[1]: -1 / eta}
-                lemma = of_client(quiet(self.run, i, side), q)
-                self._put(self._slope((q, i), s, side), by, lemma, s, eta)
+                leads = (self._local(q, s, i, side), self._local(q, s, i + 1, side))
+                lemma = of_client(moves(self.run, i, side, self.noisy), q)
+                self._step((q, i), s, side, leads, lemma, eta)
             begins = of_client(unrolled.begins(self.run, side), q)
             self._put(self._local(q, s, 0, side), {model: ONE}, begins, s)
+
+    def _step(
+        self,
+        visit: Visit,
+        s: int,
+        side: k.Side | None,
+        ends: tuple[Name, Name],
+        lemma: Theorem,
+        eta: Fraction,
+    ) -> None:
+        """Replace the gradient of a visit, where a lemma says how a block moves."""
+        by = {ends[0]: 1 / eta, ends[1]: -1 / eta}
+        self._put(self._slope(visit, s, side), by, lemma, s, eta)
 
     def _put(
         self, name: Name, by: Row, lemma: Theorem, s: int, eta: Fraction = ONE
@@ -104,6 +121,7 @@ class Visited(SingleClients):
         first = atom_of(block(side, k.iterate(self.run, 0)))
         base: Name = atom_of(block(side, STAR))
         base = base if self.form.rows.get(base) else first
+        self.bases[side] = base
         for place in [*self.form.rows]:
             whole = place.vector if isinstance(place, k.Part) else place
             mine = isinstance(place, k.VecAtom) and k.side_of(place) is side
@@ -133,9 +151,10 @@ class Visited(SingleClients):
 
     @cached_property
     def between(self) -> list[tuple[Theorem, Fraction]]:
-        """``<[p' - p + eta grad F_q(p)]_s, w> >= 0`` for each visit, and eta.
+        """``<[p' - p + eta g]_s, w> >= 0`` for each visit, and eta.
 
-        In it p' is the next visit's point or, after the last one, x(t+1).
+        In it p' is the next visit's point or, after the last one, x(t+1), and g is
+        ``grad F_q(p)``, with its noise if there is any.
         """
         run, found = self.run, []
         lemmas = [self.numbers.point(q, None, i, SERVER) for q, i in self.visits]
@@ -146,14 +165,14 @@ class Visited(SingleClients):
             (before, _), (after, made) = lemmas[place : place + 2]
             eta = made[q, i]
             g = k.gradient(k.Local(client(q)), points[place])
+            uses: Uses = [(after, 1), (against(before, -w), 1)]
+            if self.noisy:
+                g = g + k.noise(run, client(q), now, i)
+            else:
+                noise = of_client(still(run, i), q)
+                uses.append((tested(noise, now, k.part(SERVER, w)), -eta))
             move = points[place + 1] - points[place] + g * eta
-            noise = of_client(still(run, i), q)
-            theorem = combine(
-                after,
-                against(before, -w),
-                (tested(noise, now, k.part(SERVER, w)), -eta),
-                target=k.inner(k.part(SERVER, move), w),
-            )
+            theorem = combine(*uses, target=k.inner(k.part(SERVER, move), w))
             found.append((theorem, fraction(eta)))
         return found
 

@@ -9,10 +9,13 @@ buffers, which the table leaves out, are counted apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 from sfl_train.deep.algorithms.run import Report
 from sfl_train.deep.flat import FlatModel
@@ -71,6 +74,49 @@ class Costs:
         }
 
 
+class _Counting:
+    """Counts operations as torch's ``FlopCounterMode`` does, without its modules.
+
+    A method of a `TorchDispatchMode` itself is hidden from torch's compiler, which is
+    loaded for that: more than a second of a process that compiles nothing.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return NotImplemented
+        named, count = kwargs or {}, _formula(func)
+        if count is None:
+            with self:  # type: ignore[attr-defined]
+                parts = func.decompose(*args, **named)
+            if parts is not NotImplemented:
+                return parts
+        out = func(*args, **named)
+        if count is not None:
+            self.total += count(*args, **named, out_val=out)
+        return out
+
+
+def _formula(func: Any) -> Callable[..., int] | None:
+    found: Callable[..., int] | None = flop_registry.get(func._overloadpacket)
+    return found
+
+
+class Counted(_Counting, TorchDispatchMode):
+    """Counts the floating-point operations within: its ``total``."""
+
+
 def costs(
     model: FlatModel,
     cut: int | None,
@@ -94,16 +140,16 @@ def costs(
     device = model.state.parameters.device
     x = torch.zeros(2, *shape, dtype=model.state.parameters.dtype, device=device)
     head = len(model.blocks) if cut is None else cut
-    with FlopCounterMode(display=False) as here:
+    with Counted() as here:
         z = model.blocks[:head](x)
         if z.requires_grad:  # blocks without parameters have no backward pass
             z.sum().backward()
     there = 0
     if cut is not None:
         features = z.detach().requires_grad_()
-        with FlopCounterMode(display=False) as counter:
+        with Counted() as counter:
             model.blocks[cut:](features).sum().backward()
-        there = counter.get_total_flops() // 2
+        there = counter.total // 2
     model.blocks.train(training)
     model.state.copy_(kept)
     model.gradient.copy_(gradient)
@@ -114,7 +160,7 @@ def costs(
         model=item * model.state.side(part).parameters.numel(),
         buffers=item * model.state.side(part).buffers.numel(),
         labels=0 if cut is None else LABEL_BYTES,
-        flops_client=here.get_total_flops() // 2,
+        flops_client=here.total // 2,
         flops_server=there,
         exchanges=exchanges,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -19,13 +20,10 @@ def environment(device: str) -> dict[str, Any]:
     Returns:
         A record for ``environment.json``.
     """
-    packages = {}
-    for name in ("torch", "numpy", "scikit-learn", "safetensors"):
-        packages[name] = metadata.version(name)
     record: dict[str, Any] = {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": packages,
+        "packages": dict(_packages()),
         "processor": _processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
@@ -35,6 +33,12 @@ def environment(device: str) -> dict[str, Any]:
         record["gpu"] = torch.cuda.get_device_name(device)
         record["cuda"] = torch.version.cuda
     return record
+
+
+@cache
+def _packages() -> dict[str, str]:
+    names = ("torch", "numpy", "scikit-learn", "safetensors")
+    return {name: metadata.version(name) for name in names}
 
 
 def _processor() -> str:

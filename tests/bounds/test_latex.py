@@ -17,12 +17,13 @@ from bounds.latex import broken, document, text, width
 from sfl_theory.ledger import Entry, ledger
 
 THEOREM = "han2024/thm-3.7/general_convex"
+SEPARABLE = "huang2023/prop-1/separable"
 KNOWN = frozenset(
     re.findall(
         r"\w+",
         """
     documentclass usepackage setlength textwidth oddsidemargin textheight topmargin
-    parindent parskip emergencystretch allowdisplaybreaks AtBeginDocument
+    parindent parskip sloppy allowdisplaybreaks AtBeginDocument
     abovedisplayskip belowdisplayskip abovedisplayshortskip belowdisplayshortskip
     theoremstyle newtheorem title author date maketitle begin end section subsection
     subsubsection tableofcontents textsc textbf emph texttt footnotesize par label
@@ -31,6 +32,7 @@ KNOWN = frozenset(
     Gamma Delta Lambda nabla sum frac sqrt left right langle rangle mathbb mathrm
     text tilde bar hat le ge ne cdot dots mid sim in max min pm mp times top to
     binom surd lceil rceil lfloor rfloor bigl bigr qquad quad exp log Rightarrow subset
+    notag allowbreak
     prec
     """,
     )
@@ -167,7 +169,7 @@ def test_the_command_writes_it(
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX at hand")
 def test_it_compiles(tmp_path: Path) -> None:
-    (tmp_path / "a.tex").write_text(document(entries(THEOREM, "han2024/eq-57")))
+    (tmp_path / "a.tex").write_text(document(entries(THEOREM, SEPARABLE)))
     for _ in range(2):
         subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "a.tex"],
@@ -177,6 +179,8 @@ def test_it_compiles(tmp_path: Path) -> None:
         )
     log = (tmp_path / "a.log").read_text(errors="replace")
     assert "undefined" not in log
+    wide = re.findall(r"Overfull \\hbox \((\d+)", log)
+    assert all(int(points) < 20 for points in wide)
     assert (tmp_path / "a.pdf").exists()
 
 

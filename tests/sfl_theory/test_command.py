@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -33,21 +33,29 @@ def _plain(_: argparse.Namespace) -> int:
     return 0
 
 
+@pytest.fixture
+def before() -> Iterator[object]:
+    """How Ctrl-C is heard before a command, also where these tests hear none."""
+    found = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, found)
+
+
 @pytest.mark.parametrize("work", [_swallowed, _misread, _plain])
 def test_an_interruption_ends_as_one(
-    work: Callable[[argparse.Namespace], int], capsys: pytest.CaptureFixture[str]
+    work: Callable[[argparse.Namespace], int],
+    capsys: pytest.CaptureFixture[str],
+    before: object,
 ) -> None:
-    before = signal.getsignal(signal.SIGINT)
     assert run(Parser(prog="p"), work, []) == 130
     assert capsys.readouterr().err == "p: interrupted\n"
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_fault_without_an_interruption_stays_a_fault() -> None:
+def test_a_fault_without_an_interruption_stays_a_fault(before: object) -> None:
     def work(_: argparse.Namespace) -> int:
         raise TypeError("incompatible function arguments")
 
-    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(TypeError, match="incompatible"):
         run(Parser(prog="p"), work, [])
     assert signal.getsignal(signal.SIGINT) is before

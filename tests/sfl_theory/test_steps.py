@@ -14,7 +14,7 @@ from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.rules import RULES
 from sfl_theory.ledger import ledger
 from sfl_theory.proofs import derived
-from sfl_theory.steps import ASSUMED, WORDS, Steps
+from sfl_theory.steps import ASSUMED, DOMINANT, WORDS, Steps
 from sfl_theory.writer import Writer, of_paper
 
 CLAIMS = (
@@ -90,3 +90,15 @@ def test_what_adds_nothing_is_not_told() -> None:
     told = "".join(map(str, last.reason))
     assert told.startswith("From $c$ times")
     assert "summed" not in told
+
+
+def test_products_that_squares_bound_are_told() -> None:
+    x, y, z = (k.vec(k.Point(name)) for name in "xyz")
+    own, over = k.norm2(x - y), k.norm2(x) + k.norm2(z)
+    for more in (over, over + k.inner(x, z) * 2, over - k.inner(x, z)):
+        both = r.combine((), ((x - y, ratio(1)),), own + more, ())
+        *_, last = Steps(Writer()).of(both)
+        assert DOMINANT in "".join(map(str, last.reason))
+    both = r.combine((), ((x - y, ratio(1)),), own + k.constant(1), ())
+    *_, last = Steps(Writer()).of(both)
+    assert DOMINANT not in "".join(map(str, last.reason))

@@ -171,6 +171,14 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         "combine",
         lambda: R.combine((), (), constant(S - Q(1, 2)), (R.assume(constant(S - 1)),)),
     )
+    for rest, signs in dominant(R):
+        later("combine", lambda r=rest, s=signs: R.combine((), (), r, s))
+        later(
+            "combine",
+            lambda r=rest, s=signs: R.combine(
+                ((R.blocks(z, x), ratio(-2)),), (), r - R.blocks(z, x).form * 2, s
+            ),
+        )
     later(
         "instantiate",
         lambda: R.instantiate(
@@ -529,6 +537,47 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     return out
 
 
+def not_dominant() -> list[k.Lin]:
+    """Return forms that may be negative, some by little."""
+    own, both = norm2(x) + norm2(y), inner(x, y)
+    all_three = both + inner(x, z) + inner(y, z)
+    return [
+        both,
+        -both,
+        norm2(x) - both,
+        own - both * Q(21, 10),
+        own + both * Q(21, 10),
+        norm2(x) * 9 + both,
+        (own + norm2(z)) * Q(9, 10) - all_three,
+        own * Q(1, 2) + both * (9 * S - 1),
+        own * c - both * (2 * c + mu),
+        own + both * 2 - constant(1),
+        value_of(F, x),
+        norm2(x) + value_of(F, x),
+        norm2(x) - summed(CLIENTS, m, inner(gradient(Local(m), x), y)),
+        summed(CLIENTS, m, inner(gradient(Local(m), x), y) * weight(m)),
+    ]
+
+
+def dominant(R: ModuleType) -> list[tuple[k.Lin, tuple[object, ...]]]:
+    """Return forms that are diagonally dominant, tightly, and signs that show it."""
+    g, above = gradient(F, x), (R.assume(constant(S - 1)),)
+    a, b = part(Side.CLIENT, x), part(Side.CLIENT, g)
+    J, u = draw(PARTIAL, n, now), gradient(Local(n), iterate(PARTIAL, now + 1))
+    own = norm2(x) + norm2(y)
+    return [
+        (norm2(x), ()),
+        (own + inner(x, y) * 2 + norm2(z) * c, ()),
+        (own - inner(x, y) * 2 + constant(S), ()),
+        (own * c + norm2(z) * 2 * c - (inner(x, z) + inner(y, z)) * 2 * c, ()),
+        ((own + norm2(g)) * c + own * mu + inner(x, y) * 2 * mu - inner(g, y) * c, ()),
+        (norm2(x) * S + norm2(y) - inner(x, y) * 2, above),
+        (norm2(x) + norm2(y) * S + inner(x, y) * 2 + constant(S - 1), above),
+        ((norm2(u) + norm2(x)) * J + inner(u, x) * (2 * J), ()),
+        (norm2(a) + norm2(b) - inner(x, b) * 2, ()),
+    ]
+
+
 def near(R: ModuleType, client: k.ClientIndex) -> object:
     """Return smoothness of one client's function."""
     return R.instantiate(said(R, "lipschitz", Local(n), S, x, y), ((n, client),), ())
@@ -697,6 +746,17 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         "combine",
         lambda: R.combine((), (), constant(1 - S), (R.assume(constant(S - 1)),)),
     )
+    for rest in not_dominant():
+        later("combine", lambda r=rest: R.combine((), (), r, ()))
+        later(
+            "combine",
+            lambda r=rest: R.combine(
+                ((squared(z), ONE), (R.blocks(x, y), c)),
+                (),
+                r + norm2(z) + R.blocks(x, y).form * c,
+                (),
+            ),
+        )
     for value in (ZERO, ratio(Q(1, 2)), of(t)):
         later(
             "instantiate",

@@ -28,15 +28,59 @@ MUTANTS = [
     ("square", "k.constant(c * c)", "k.constant(c)"),
     (
         "combine",
-        "        if not theorem.equal:\n            hypotheses |= _nonnegative(factor, signs)\n        forms.append(theorem.form * factor)",
-        "        forms.append(theorem.form * factor)",
+        "        if not theorem.equal:\n            hypotheses |= _nonnegative(factor, signs)\n        forms.append((theorem.form, factor))",
+        "        forms.append((theorem.form, factor))",
     ),
     (
         "combine",
         "    for vector, factor in squares:\n        hypotheses |= _nonnegative(factor, signs)\n",
         "    for vector, factor in squares:\n",
     ),
-    ("combine", "    hypotheses |= _nonnegative(number_of(rest), signs)\n", ""),
+    (
+        "combine",
+        "        hypotheses |= _nonnegative(number, signs)\n",
+        "        pass\n",
+    ),
+    (
+        "combine",
+        "        hypotheses |= _nonnegative(number, signs)\n",
+        "        _nonnegative(number, signs)\n",
+    ),
+    ("combine", "HALF if apart", "HALF * HALF if apart"),
+    (
+        "combine",
+        '            c = -c if c.nonnegative() else c\n            require((-c).nonnegative(), "%s has no sign", c)\n',
+        "            pass\n",
+    ),
+    (
+        "combine",
+        '            require((-c).nonnegative(), "%s has no sign", c)\n',
+        "            pass\n",
+    ),
+    ("combine", "{atom.left, atom.right} if", "{atom.left} if"),
+    ("combine", "{atom.left, atom.right} if", "{atom.right} if"),
+    (
+        "combine",
+        "    fits = all(isinstance(end, k.VecAtom) or end is k.UNIT for end in least)",
+        "    fits = True",
+    ),
+    (
+        "combine",
+        "isinstance(end, k.VecAtom) or end is k.UNIT",
+        "isinstance(end, k.VecAtom | k.Unit | k.Value)",
+    ),
+    (
+        "combine",
+        "isinstance(end, k.VecAtom) or end is k.UNIT",
+        "isinstance(end, k.VecAtom | k.Unit | k.LinSum)",
+    ),
+    ("combine", "equal and not rest", "equal"),
+    ("combine", "for end in ends:\n", "for end in [*ends][:1]:\n"),
+    (
+        "combine",
+        "least.setdefault(end, []).append((c,",
+        "least[end] = least.get(end, [])[:1]\n            least[end].append((c,",
+    ),
     (
         "combine",
         "        if (c - g).nonnegative():\n            return sign.hypotheses",

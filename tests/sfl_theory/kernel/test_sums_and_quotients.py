@@ -16,8 +16,26 @@ from hypothesis import strategies as st
 
 from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, added, ratio
-from sfl_theory.kernel.terms import UNIT, Lin, Point, Var, Vec, at, norm2, symbol, vec
+from sfl_theory.kernel.algebra import (
+    Poly,
+    Ratio,
+    Rejected,
+    Sort,
+    added,
+    ratio,
+)
+from sfl_theory.kernel.terms import (
+    UNIT,
+    Lin,
+    Point,
+    Var,
+    Vec,
+    at,
+    norm2,
+    products,
+    symbol,
+    vec,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -72,6 +90,31 @@ def test_a_sum_has_the_sum_of_the_values(seed: int) -> None:
         assert value(whole, point) == sum((value(one, point) for one in parts), Q(0))
     assert all(f.positive() and power > 0 for f, power in whole.denominator)
     assert not whole - added(reversed(parts))
+
+
+@FORTY
+@given(st.integers(0, 10**9))
+def test_a_sum_of_products_has_the_sum_of_the_values(seed: int) -> None:
+    rng = random.Random(seed)
+    plain = [ratio(Q(rng.randint(-9, 9), rng.choice((1, 2, 3, 4, 6)))) for _ in "12345"]
+    others = [1 / A, 2 / (B + 1), A, *(number(rng) for _ in "12")]
+    some = plain + others * (1 - seed % 2)
+    pairs = [(rng.choice(some), rng.choice(some)) for _ in range(rng.randint(0, 6))]
+    pairs += [(-a, b) for a, b in rng.sample(pairs, len(pairs) // 3)]
+    whole = products(pairs)
+    for point in points(rng):
+        both = (value(a, point) * value(b, point) for a, b in pairs)
+        assert value(whole, point) == sum(both, Q(0))
+    assert whole == added([a * b for a, b in pairs])
+    for c in whole.numerator.coefficients.values():
+        assert type(c) is int or c.denominator > 1
+
+
+def test_a_product_of_plain_numbers_is_not_longer_than_others() -> None:
+    long = ratio(Q(1, 2**3000))
+    assert products([(long, ratio(3)), (long, ratio(-3))]) == ratio(0)
+    with pytest.raises(Rejected, match="bits"):
+        products([(long, long)])
 
 
 @FORTY

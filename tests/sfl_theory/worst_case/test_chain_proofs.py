@@ -283,10 +283,11 @@ def test_a_file_with_another_bound_is_rejected() -> None:
     terms = file["terms"]
     name, place = terms[claim["right"]]
     assert name == "constant"
-    _, ((value, powers),), below = terms[place]
+    name, value = terms[place]
+    assert name == "fraction"
     forged = str(Fraction(value) * Fraction(99, 100))
     claim["right"] = len(terms) + 1
-    terms += [["number", [[forged, powers]], below], ["constant", len(terms)]]
+    terms += [["fraction", forged], ["constant", len(terms)]]
     with pytest.raises(Rejected, match="is not the theorem"):
         replay(json.dumps(file))
 

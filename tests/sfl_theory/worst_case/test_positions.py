@@ -12,7 +12,17 @@ import pytest
 import small_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_settings import BOUNDED, HALF, ONE, SLOW, UNEQUAL, V2, asked
+from small_settings import (
+    BOUNDED,
+    HALF,
+    NON_CONVEX,
+    ONE,
+    SLOW,
+    TURNS,
+    UNEQUAL,
+    V2,
+    asked,
+)
 
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import constant
@@ -27,16 +37,31 @@ from sfl_theory.worst_case.solve import FINEST, LOST, WorstCase, fewest, worst_c
 from sfl_theory.worst_case.sparse import factored
 
 THIRD = Q(1, 3)
+ALIKE: dict[str, object] = {"clients": 3, "symmetric": True}
 SHARED = (
     "one step", "gap", "gap of the average", "mean of gaps", "start by gap",
     "bounded gradients", "dissimilarity", "two rates", "two paces", "decaying",
     "rates of their own", "non-convex", "least", "visits", "visits in turns",
     "visits, gap", "visits, weighted", "visits, average", "visits, bounded",
     "visits, dissimilarity", "visits, the same minimiser", "visits, least",
-    "three visitors",
+    "three visitors", "noise", "noise, two rates", "noise, bounded", "noise, N given",
+    "noisy steps, N given", "noisy steps, two paces, N given", "visits, noise",
+    "visits in turns, noise",
 )  # fmt: skip
 SETTINGS = {name: small_settings.SETTINGS[name] for name in SHARED} | {
     "late clients": asked((THIRD,), ONE, tau=3, tau_server=1),
+    "visits, noise, weights": asked(
+        2 * ONE, 2 * SLOW, tau=1, server_moves="weighted", sigma2=Q(1), **V2 | UNEQUAL
+    ),
+    "visits in turns, noise, three": asked(
+        ONE, SLOW, sigma2=Q(1), **TURNS | {"clients": 3}
+    ),
+    "noise, late clients": asked((THIRD,), ONE, tau=3, tau_server=1, sigma2=Q(1)),
+    "noise, average": asked(2 * ONE, mu=Q(0), reading="average", sigma2=Q(1)),
+    "noise, decaying": asked((HALF, THIRD), tau=3, sigma2=Q(1), **ALIKE),
+    "noise, non-convex": asked(
+        2 * SLOW, **NON_CONVEX, eps2=Q(1), reading="minimum", sigma2=Q(1), **ALIKE
+    ),
     "visits in one other order": asked(ONE, SLOW, turns=((1, 0),), **V2),
     "visits, weights": asked(ONE, SLOW, **V2 | UNEQUAL),
 }
@@ -47,6 +72,10 @@ FEW = [
     "least",
     "visits",
     "three visitors",
+    "noise, bounded",
+    "noise, late clients",
+    "noisy steps, N given",
+    "visits, noise",
 ]
 
 
@@ -83,11 +112,14 @@ def test_a_certificate_is_a_proof_in_positions(name: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        asked(sigma2=Q(1)),
+        asked(sigma2=Q(1), zeta2=Q(0)),
+        asked(sigma2=Q(1), algorithm="minibatch-sfl"),
         asked(zeta2=Q(0)),
+        asked(tau=1, zeta2=None),
         asked(algorithm="minibatch-sfl"),
         asked(2 * ONE, 2 * SLOW, turns=((1, 0), (0, 1)), **V2),
         asked((HALF, THIRD), 2 * SLOW, **V2),
+        asked((HALF, THIRD), 2 * SLOW, sigma2=Q(1), **V2),
         asked(ONE, (Q(0),), **V2),
         asked(ONE, clients=2, participation=(HALF, HALF)),
     ],
@@ -227,9 +259,14 @@ def accepted(seed: int, name: str) -> str:
     return "weaker" if weaker else "wrong"
 
 
-@pytest.mark.parametrize("seed", range(24))
+CORRUPTED = [
+    "one step", "bounded gradients", "three visitors", "noise, bounded", "visits, noise"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(25))
 def test_a_corrupted_certificate_proves_no_smaller_bound(seed: int) -> None:
-    name = ["one step", "bounded gradients", "three visitors"][seed % 3]
+    name = CORRUPTED[seed % len(CORRUPTED)]
     assert accepted(seed, name) != "wrong"
 
 
@@ -239,6 +276,14 @@ def test_corrupted_certificates_prove_no_smaller_bounds() -> None:
     tried = [accepted(seed, names[seed % 10]) for seed in range(150)]
     assert tried.count("wrong") == 0
     assert tried.count("refused") >= 110
+
+
+@pytest.mark.long
+def test_corrupted_certificates_of_noise_prove_no_smaller_bounds() -> None:
+    names = ["noise, N given", "noisy steps, N given", "visits, noise"]
+    tried = [accepted(seed, names[seed % 3]) for seed in range(60)]
+    assert tried.count("wrong") == 0
+    assert tried.count("refused") >= 40
 
 
 # Sparse squares ----------------------------------------------------------------------
@@ -263,7 +308,7 @@ SMALL = st.integers(-6, 6)
 @given(
     st.lists(st.lists(SMALL, min_size=5, max_size=5), max_size=5), st.integers(0, 60)
 )
-def test_a_positive_definite_form_is_its_squares(
+def test_a_positive_definite_form_is_its_squares_and_a_dominant_rest(
     rows: list[list[int]], thin: int
 ) -> None:
     form = Quadratic[str]()
@@ -274,7 +319,12 @@ def test_a_positive_definite_form_is_its_squares(
             form.add(name, other, Q(c * (1 if name == other else 2), 3))
     squares = factored(form)
     assert all(weight > 0 for _, weight in squares)
-    assert total(squares) == {(min(a, b), max(a, b)): c for a, b, c in form.items()}
+    rest = {(min(a, b), max(a, b)): c for a, b, c in form.items()}
+    for pair, c in total(squares).items():
+        rest[pair] = rest.get(pair, Q(0)) - c
+    for one in NAMES:
+        beside = sum(abs(c) for (a, b), c in rest.items() if a != b and one in (a, b))
+        assert 2 * rest.get((one, one), Q(0)) >= beside
 
 
 @pytest.mark.parametrize("off", [Q(2), Q(-2), Q(5, 2)])

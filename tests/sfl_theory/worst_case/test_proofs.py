@@ -557,7 +557,7 @@ def test_corrupted_certificates_are_rejected() -> None:
     "other",
     [
         {"participation": (Q(1, 3), Q(1, 3))},
-        {"participation": (HALF, Q(2, 3))},
+        {"participation": (HALF, Q(2, 5))},
         {"weights": (Q(1, 3), Q(2, 3))},
         {"client_steps": (Q(2, 3),), "server_steps": (Q(2, 3),)},
         {"mu": Q(1, 20)},
@@ -570,6 +570,17 @@ def test_a_certificate_over_outcomes_is_of_its_run(other: dict[str, object]) -> 
     setting = replace(found.setting, **other)  # type: ignore[arg-type]
     with pytest.raises(ValueError):
         prove(replace(found, setting=setting))
+
+
+def test_a_certificate_over_outcomes_proves_its_bound_where_more_take_part() -> None:
+    """What is left over are squares, which may be added: the bound is larger there."""
+    found = certificate("drawn")
+    setting = replace(found.setting, participation=(HALF, Q(2, 3)))
+    (claim,) = replay(prove(replace(found, setting=setting)).document())
+    assert claim.right == constant(found.bound)
+    value = worst_case(setting).value
+    assert value is not None
+    assert value < 0.97 * float(found.bound)
 
 
 def test_who_always_takes_part_is_no_other_client() -> None:

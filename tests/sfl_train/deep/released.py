@@ -127,7 +127,7 @@ class Script:
         return mean
 
     def test(self, net, server, n: int, correct: list, losses: list) -> None:
-        """The user's own share of the test images, a contiguous 1/N."""
+        """The share of the test images that is the user's; changes nothing."""
         images = self.federation.store.images
         share = np.array_split(np.arange(len(images.test_y)), self.users)[n]
         net.eval(), server.eval()
@@ -154,15 +154,14 @@ class Script:
                     self.message(net, net_step, servers[n], server_step, batch)
                 trained.append(net)
                 collected[n] = servers[n]
-                at_start = copy.deepcopy(self.client)
-                self.test(at_start, copy.deepcopy(servers[n]), n, correct, losses)
+                self.test(self.client, servers[n], n, correct, losses)
             self.client.load_state_dict(self.average(trained, users))
             self.tests.append((np.mean(losses), np.mean(correct)))
             if not self.waits or len(collected) == self.users:
                 seen = sorted(collected)
                 mean = self.average([collected[n] for n in seen], seen)
-                self.server.load_state_dict(mean)
-                servers = [copy.deepcopy(self.server) for _ in range(self.users)]
+                for one in (self.server, *servers):
+                    one.load_state_dict(mean)
                 collected = {}
         return self
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from sfl_theory.papers.baselines import TABLE_4
 from sfl_train.deep.assembly import assemble
 from sfl_train.deep.config import resolve
-from sfl_train.deep.costs import costs
+from sfl_train.deep.costs import Counted, costs
 from sfl_train.deep.federation import LocalWork
 from sfl_train.deep.ledger import EXCHANGED
 from sfl_train.deep.training import train
@@ -97,3 +101,34 @@ def test_samples_of_a_round_are_those_of_its_batches(size, amount, sampling) -> 
     work = LocalWork(**amount, batch_size=4, sampling=sampling)
     batches = Toy(model="mlp", sizes=(size, 5), work=work).federation().batches(1, 0)
     assert work.samples(size) == batches.samples
+
+
+def test_work_is_that_of_the_products_and_loads_no_compiler(monkeypatch) -> None:
+    """Forward once, backward for weights and for what is no image."""
+    monkeypatch.setitem(sys.modules, "torch._dynamo", None)  # its import would fail
+    blocks = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(100, 6)
+    )
+    with Counted() as work:
+        blocks(torch.zeros(2, 3, 5, 5)).sum().backward()
+    images, outputs = 2, 4 * 5 * 5
+    convolution, linear = images * outputs * 3 * 3 * 3, images * outputs * 6
+    assert work.total == 2 * (2 * convolution + 3 * linear)
+
+
+@pytest.mark.long  # torch's own counter loads torch's compiler
+@pytest.mark.parametrize(
+    ("blocks", "shape"),
+    [
+        (nn.Sequential(nn.Conv2d(4, 8, 3, groups=2), nn.BatchNorm2d(8)), (2, 4, 6, 6)),
+        (nn.ConvTranspose2d(3, 4, 3), (2, 3, 6, 6)),
+        (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 5, 8)),
+    ],
+    ids=["groups", "transposed", "attention"],
+)
+def test_work_is_what_torch_counts(blocks, shape) -> None:
+    with FlopCounterMode(display=False) as theirs:
+        blocks(torch.zeros(shape)).sum().backward()
+    with Counted() as ours:
+        blocks(torch.zeros(shape)).sum().backward()
+    assert ours.total == theirs.get_total_flops() > 0
