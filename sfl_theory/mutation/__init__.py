@@ -2,10 +2,10 @@
 
 `changes` makes neighbours on the terms and `proving` derives those that follow from
 what is proved. `search` looks for models that break the others: `frames` draws their
-kinds and numbers, `building` makes a `crowd` of them and ties its constants, `many`
-evaluates terms in all its models at once, `far` long runs, `holding` hypotheses;
-`scores` says which are close, `asking` what the kernel is asked. `judged` says what
-became of each neighbour.
+kinds and numbers, `families` poses long simple runs, `building` makes a `crowd` of them
+and ties its constants, `many` evaluates terms in all its models at once, `far` long
+runs, `holding` hypotheses; `scores` says which are close, `asking` what the kernel is
+asked. `judged` says what became of each neighbour.
 """
 
 from sfl_theory.mutation.judged import (

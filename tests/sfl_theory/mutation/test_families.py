@@ -12,6 +12,7 @@ from ledger_parts import PARTS, read_part
 
 import sfl_theory.mutation.judged as judged
 import sfl_theory.mutation.search as search
+from sfl_theory.claims import Model
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.mutation.building import build
 from sfl_theory.mutation.changes import Neighbour
@@ -44,6 +45,22 @@ def test_without_families_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(refound(name, 0) for name in BROKEN) <= 1
 
 
+FALSE = sorted(
+    name
+    for name, part in PARTS.items()
+    if isinstance(part.by, Model)
+    and not part.says.denied
+    and judged.subject(part.says.statement(name)) == "T rounds"
+)
+
+
+@pytest.mark.long
+def test_nine_in_ten_false_claims_about_many_rounds_are_broken() -> None:
+    """In twelve turns of one search for each."""
+    assert len(FALSE) >= 50
+    assert 10 * sum(refound(name, 0) for name in FALSE) >= 9 * len(FALSE)
+
+
 def test_rates_and_steep_coordinates_are_on_the_scale_of_the_run() -> None:
     """Where the run starts at the minimiser the average drifts to the end of it."""
     one, read = read_part("han2024/eq-185")
@@ -58,6 +75,8 @@ def test_rates_and_steep_coordinates_are_on_the_scale_of_the_run() -> None:
         (rate,) = (genes[f"a.{v}"] for v in frame.paces)
         assert (rate * frame.rounds >= 2.0**-3).all()
         assert (rate * frame.rounds <= 2.0**7).all()
+        if frame.rest:
+            assert (abs(np.log2(genes["o."] / frame.rounds)) <= 4.01).all()
         crowd, _ = build(frame, read, genes, exact=False)
         assert np.allclose(crowd.start, crowd.stars[read.stars[0]][:, 0])
         seen += 1
