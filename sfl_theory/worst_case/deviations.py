@@ -17,6 +17,7 @@ from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.notation import combine
 from sfl_theory.worst_case.quadratic import Quadratic
+from sfl_theory.worst_case.sparse import sizes
 
 if TYPE_CHECKING:
     from sfl_theory.worst_case.assembly import Assembly, Name
@@ -35,20 +36,28 @@ def squared(
     Args:
         squares: how much of each vector, and the weight.
         vectors: by their names.
-        form: what is said instead, more by what is diagonally dominant.
+        form: what is said instead, more by what is diagonally dominant if vectors are
+            measured by their `sizes`; so it is said of such vectors first.
 
     Returns:
         The theorem, to be taken once; nothing without squares.
     """
+    size = sizes(form) if form else {}
     points = {name: k.Point(f"u{place}") for place, name in enumerate(vectors)}
     found = [
-        (k.Vec({points[name]: ratio(c) for name, c in row.items()}), weight)
-        for row, weight in squares
+        (k.Vec({points[a]: ratio(c / size.get(a, ONE)) for a, c in row.items()}), by)
+        for row, by in squares
     ]
     pairs = form.items() if form else ()
-    says = k.Lin({k.Inner(points[a], points[b]): ratio(c) for a, b, c in pairs})
+    says = k.Lin({
+        k.Inner(points[a], points[b]): ratio(c / (size[a] * size[b]))
+        for a, b, c in pairs
+    })
     whole = combine(*found, target=says if form else None)
-    values = tuple((point, vectors[name]) for name, point in points.items())
+    values = tuple(
+        (point, vectors[name] * ratio(size.get(name, ONE)))
+        for name, point in points.items()
+    )
     return [(rules.instantiate(whole, values, ()), ONE)] if found else []
 
 

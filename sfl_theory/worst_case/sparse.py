@@ -34,7 +34,8 @@ def factored(form: Quadratic[A]) -> Squares[A]:
         form: in fractions.
 
     Returns:
-        The squares; the remainder is diagonally dominant.
+        The squares; the remainder of the vectors over their `sizes` is diagonally
+        dominant.
 
     Raises:
         ValueError: the form is not seen to be positive definite.
@@ -55,19 +56,34 @@ def cancelled(
 
     Returns:
         The squares, and for each noise what stands beside it in the rest of the form;
-        what then remains is diagonally dominant.
+        what then remains of the vectors over their `sizes` is diagonally dominant.
 
     Raises:
         ValueError: the form is not seen to be positive definite.
     """
-    if any(row.get(a, ZERO) <= 0 for a, row in form.rows.items() if row):
-        raise ValueError("what is left over is not positive: a diagonal element")
-    size = {a: _root(row[a]) for a, row in form.rows.items() if row}
+    size = sizes(form)
     for spare in SPARES:
         found = _tried(form, size, spare, order, noises)
         if found is not None:
             return found
     raise ValueError("what is left over is not positive definite")
+
+
+def sizes(form: Quadratic[A]) -> dict[A, Fraction]:
+    """Return the powers of two by which vectors become about equally large.
+
+    Args:
+        form: in fractions, with positive diagonal elements.
+
+    Returns:
+        For each vector about the root of its diagonal element.
+
+    Raises:
+        ValueError: a diagonal element is not positive.
+    """
+    if any(row.get(a, ZERO) <= 0 for a, row in form.rows.items() if row):
+        raise ValueError("what is left over is not positive: a diagonal element")
+    return {a: _root(row[a]) for a, row in form.rows.items() if row}
 
 
 def _root(value: Fraction) -> Fraction:

@@ -24,11 +24,15 @@ from small_settings import (
     asked,
 )
 
+from sfl_theory.kernel import terms
+from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import constant
 from sfl_theory.worst_case import exact, solve
+from sfl_theory.worst_case.assembly import Name
 from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
 from sfl_theory.worst_case.columns import thinned
+from sfl_theory.worst_case.deviations import squared
 from sfl_theory.worst_case.proof import prove
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.rounding import certified
@@ -325,6 +329,27 @@ def test_a_positive_definite_form_is_its_squares_and_a_dominant_rest(
     for one in NAMES:
         beside = sum(abs(c) for (a, b), c in rest.items() if a != b and one in (a, b))
         assert 2 * rest.get((one, one), Q(0)) >= beside
+
+
+@pytest.mark.parametrize("less", [1, 8, 40, 100])
+def test_a_form_in_unlike_vectors_is_seen_not_to_be_negative(less: int) -> None:
+    """The kernel sees a dominant rest where all vectors are about equally large."""
+    form, small = Quadratic[Name](), Q(1, 2**less)
+    names: list[Name] = ["a", "b", "c", "d"]
+    sizes = dict(zip(names, (Q(1), Q(3), small, 7 * small / 3), strict=True))
+    for k, name in enumerate(names):
+        form.add(name, name, sizes[name] ** 2)
+        for other in names[:k]:
+            form.add(name, other, sizes[name] * sizes[other] / Q(3 + k))
+    vectors = {name: terms.vec(terms.Point(f"x{name}")) for name in names}
+    ((theorem, by),) = squared(factored(form), vectors, form)
+    says = terms.Lin({
+        terms.Inner(terms.Point(f"x{a}"), terms.Point(f"x{b}")): ratio(c)
+        for a, b, c in form.items()
+    })
+    assert by == 1
+    assert theorem.form == says
+    assert not theorem.hypotheses
 
 
 @pytest.mark.parametrize("off", [Q(2), Q(-2), Q(5, 2)])
