@@ -42,10 +42,10 @@ def squared(
     Returns:
         The theorem, to be taken once; nothing without squares.
     """
-    size = sizes(form) if form else {}
+    size = dict.fromkeys(vectors, ONE) | (sizes(form) if form else {})
     points = {name: k.Point(f"u{place}") for place, name in enumerate(vectors)}
     found = [
-        (k.Vec({points[a]: ratio(c / size.get(a, ONE)) for a, c in row.items()}), by)
+        (k.Vec({points[a]: ratio(c / size[a]) for a, c in row.items()}), by)
         for row, by in squares
     ]
     pairs = form.items() if form else ()
@@ -54,10 +54,7 @@ def squared(
         for a, b, c in pairs
     })
     whole = combine(*found, target=says if form else None)
-    values = tuple(
-        (point, vectors[name] * ratio(size.get(name, ONE)))
-        for name, point in points.items()
-    )
+    values = tuple((u, vectors[a] * ratio(size[a])) for a, u in points.items())
     return [(rules.instantiate(whole, values, ()), ONE)] if found else []
 
 
