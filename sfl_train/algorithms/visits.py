@@ -26,7 +26,7 @@ from torch import Tensor
 from sfl_train.algorithms.algorithm import Ball
 from sfl_train.federation import Federation
 from sfl_train.optimizer import Memory, Optimizer
-from sfl_train.problems.halves import Drawn, Halves
+from sfl_train.problems.halves import Drawn, Halves, LinearHalves, descend
 
 _CACHED_BYTES = 2 * 2**20
 """Visits are prepared together as long as what they touch is smaller than this."""
@@ -145,6 +145,9 @@ class BySides:
             for met in self._meetings(rows[0].client, each[0], len(each)):
                 steps = [self._batch(met, drawn).split(met.counts) for drawn in each]
                 for one, *batches in zip(met.split(), *steps, strict=True):
+                    if isinstance(self._halves, LinearHalves):
+                        self._descend_whole(one, batches, rates)
+                        continue
                     for batch, rate in zip(batches, rates, strict=True):
                         self._step(one, batch, rate)
                 self._models.index_copy_(0, met.row, met.models)
@@ -216,6 +219,52 @@ class BySides:
         W = torch.cat([each[:k] for each, k in seen])
         halves.step(blocks, kept, e, W, rates[0])
         self._tell(met, before, course)
+
+    def _descend_whole(
+        self,
+        met: _Met,
+        batches: Sequence[_Batch],
+        rates: Sequence[tuple[float, float]],
+    ) -> None:
+        """Make all steps of a visit on both sides of a linear model as one map.
+
+        Half as many products: the sides' scores are the scores of the map, and while
+        the server stays with a client nobody else needs them apart.
+        """
+        (k,), (first, _), l2 = met.counts, self._halves.client[0], self._halves.l2
+        mine = met.models.view(k, -1, first)
+        W = torch.cat([mine, self._server[:k]], 2)
+        ours, theirs = W[..., :first], W[..., first:]
+        z = W.new_empty(k, W.shape[1], batches[0].X.shape[1])
+        p = torch.empty_like(z)
+        self._reach(met, W)
+        for batch, (client, server) in zip(batches, rates, strict=True):
+            u, over_q = batch.X.transpose(1, 2), batch.over_q
+            torch.bmm(W, u, out=z)
+            p = self._halves.loss.predicted(z, p)
+            e = torch.addcmul(batch.minus, p, batch.w, out=z)
+            if over_q is None and client == server:
+                descend(W, e, u, client, l2)
+            else:
+                if over_q is None:
+                    descend(theirs, e, u[:, first:], server, l2)
+                else:
+                    theirs.mul_(1.0 - server * l2 * over_q)
+                    descend(theirs, e, u[:, first:], server, 0.0)
+                    e.div_(over_q)
+                descend(ours, e, u[:, :first], client, l2)
+            self._reach(met, W)
+        mine.copy_(ours)
+        self._server[:k] = theirs
+
+    def _reach(self, met: _Met, W: Tensor) -> None:
+        """Tell the ball of whole models, (L, C, F)."""
+        if self._ball is None:
+            return
+        ball, front, server = self._ball
+        near = front[met.replica].view(len(W), W.shape[1], -1)
+        center = torch.cat([near, server[met.replica]], 2)
+        ball.reach(met.replica, (W - center).flatten(1).square_().sum(1).sqrt_())
 
     def _tell(self, met: _Met, before: Tensor, course: Tensor) -> None:
         """Tell the ball of the models before and after every visit."""

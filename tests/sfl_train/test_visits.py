@@ -16,6 +16,7 @@ from toys import (
 )
 
 from sfl_train.algorithms import SFLV2, sfl_v2, visits
+from sfl_train.engine import ConstantRate
 from sfl_train.federation import Federation
 from sfl_train.optimizer import SGD, Adam
 from sfl_train.problems.network import Network
@@ -58,6 +59,24 @@ def visits_agree(data):
         patch.setattr(visits, "_CACHED_BYTES", budget)
         patch.setattr(sfl_v2, "OneByOne", None)
         path, trainer = train(federation, algorithm, rate, 3, track_ball=True)
+    expected, farthest = reference.train(federation, algorithm, rate, 3)
+    assert_close(path, expected)
+    assert_close(trainer.farthest, farthest)
+
+
+@pytest.mark.parametrize("participation", [1.0, [1.0, 0.5, 0.3]])
+@pytest.mark.parametrize("server", [None, 0.2])
+@pytest.mark.parametrize("order", ["interleaved", "client-sequential"])
+@pytest.mark.parametrize("loss", ["softmax", "logistic", "squared"])
+def test_linear_models_are_stepped_on_both_sides(loss, order, server, participation):
+    """One map for both sides takes each side's rate, decay and 1 / q."""
+    problem = small_linear_model(loss, 0.5, [3, 5, 4], 1)
+    federation = Federation(
+        problem, participation=participation, sampling=Sampling(2), seeds=[0, 1, 2]
+    )
+    algorithm = SFLV2(3, 2 * problem.outputs, order)
+    rate = ConstantRate(0.05, server)
+    path, trainer = train(federation, algorithm, rate, 3, track_ball=True)
     expected, farthest = reference.train(federation, algorithm, rate, 3)
     assert_close(path, expected)
     assert_close(trainer.farthest, farthest)
