@@ -235,13 +235,11 @@ class BySides:
         mine = met.models.view(k, -1, first)
         W = torch.cat([mine, self._server[:k]], 2)
         ours, theirs = W[..., :first], W[..., first:]
-        z = W.new_empty(k, W.shape[1], batches[0].X.shape[1])
-        p = torch.empty_like(z)
         self._reach(met, W)
         for batch, (client, server) in zip(batches, rates, strict=True):
             u, over_q = batch.X.transpose(1, 2), batch.over_q
-            torch.bmm(W, u, out=z)
-            p = self._halves.loss.predicted(z, p)
+            z = torch.bmm(W, u)
+            p = self._halves.loss.predicted(z, torch.empty_like(z))
             e = torch.addcmul(batch.minus, p, batch.w, out=z)
             if over_q is None and client == server:
                 descend(W, e, u, client, l2)
