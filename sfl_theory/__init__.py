@@ -11,11 +11,12 @@ from sfl_theory import lazy
 
 if TYPE_CHECKING:
     from sfl_theory import schedules as schedules
-    from sfl_theory.bound import Bound, Finding, Metric, Source, StepSize
+    from sfl_theory.bound import Bound, Finding, Metric, Source
     from sfl_theory.constants import Constants
     from sfl_theory.papers.baselines import TABLE_4, rate_table
     from sfl_theory.registry import theorem, theorems
     from sfl_theory.statement import Case, Theorem
+    from sfl_theory.step_size import StepSize
 
 __all__ = [
     "TABLE_4",
@@ -36,11 +37,12 @@ __all__ = [
 __getattr__ = lazy.names(
     __name__,
     {
-        "bound": "Bound Finding Metric Source StepSize",
+        "bound": "Bound Finding Metric Source",
         "constants": "Constants",
         "papers.baselines": "TABLE_4 rate_table",
         "schedules": "",
         "registry": "theorem theorems",
         "statement": "Case Theorem",
+        "step_size": "StepSize",
     },
 )

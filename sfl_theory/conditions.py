@@ -4,7 +4,7 @@ A `Condition` stands in ``Bound.conditions``. Its words are printed; ``unmet`` l
 the constants and at the algorithm and says what is outside the hypothesis, so that
 ``Bound.evaluate`` refuses to speak there. Conditions on functions and noise alone
 (smooth, unbiased, ...) have no number that could break them. The learning-rate rule is
-a hypothesis too: `sfl_theory.bound.StepSize`.
+a hypothesis too: `sfl_theory.step_size.StepSize`.
 """
 
 from __future__ import annotations

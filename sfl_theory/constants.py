@@ -138,9 +138,9 @@ class Constants:
         """Return a copy with some constants replaced (and checked again)."""
         return replace(self, **values)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the given constants under their JSON keys, absent ones left out."""
-        record: dict[str, Any] = {}
+        record: dict[str, object] = {}
         for name in NUMERIC:
             value = getattr(self, name)
             if value is not None:
@@ -216,7 +216,7 @@ NUMERIC = tuple(
 )
 
 
-def _checked(name: str, value: Any) -> float | int | tuple[float, ...]:
+def _checked(name: str, value: object) -> float | int | tuple[float, ...]:
     """Return the value in its canonical type, or say what is wrong with it.
 
     Raises:
@@ -238,7 +238,7 @@ def _checked(name: str, value: Any) -> float | int | tuple[float, ...]:
     return number
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(
         value, int | float | np.integer | np.floating
     ):

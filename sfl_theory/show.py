@@ -11,12 +11,13 @@ import sympy as sp
 
 from sfl_theory import rates, symbols
 from sfl_theory.best import Choice, choose
-from sfl_theory.bound import Bound, StepSize
+from sfl_theory.bound import Bound
 from sfl_theory.ledger import Standing, entered, ledger, standing
 from sfl_theory.lower import still_open
 from sfl_theory.papers.baselines import TABLE_4, Rate, rate_table
 from sfl_theory.registry import theorem, theorems
 from sfl_theory.statement import VERSIONS, Case, Theorem
+from sfl_theory.step_size import StepSize
 from sfl_theory.tuning import orders
 
 ALL = "all"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -39,10 +38,10 @@ class Orders:
         rate: p of the best constant rate, $\eta\sim T^p$; None for a rule of its own.
     """
 
-    rounds: Any
-    noiseless: Any
-    noise: tuple[Any, Any, Any] | None
-    rate: Any = None
+    rounds: sp.Expr
+    noiseless: sp.Expr
+    noise: tuple[sp.Expr, sp.Expr, sp.Expr] | None
+    rate: sp.Expr | None = None
 
     @property
     def words(self) -> str:
@@ -126,7 +125,7 @@ def _best_rate(bound: Bound, constants: Constants, T: int) -> float:
     form = rates.at_constant_rate(bound)
     at = np.array([T])
 
-    def number(e: Any) -> float:
+    def number(e: sp.Expr) -> float:
         formula = sp.sympify(e, strict=True)
         return float(numeric.evaluate(formula, {}, constants, at, None)[0])
 
@@ -177,7 +176,7 @@ def orders(bound: Bound) -> Orders:
     return Orders(top, max(map(_growth, quiet)), noise, _rate_order(bound))
 
 
-def _terms(bound: Bound) -> list[Any]:
+def _terms(bound: Bound) -> list[sp.Expr]:
     """Return terms whose sum is of the bound's order at its best rate."""
     rule = bound.step_size
     if rule is None or rule.relation == "=" or not bound.sums_learning_rates:
@@ -194,7 +193,7 @@ def _terms(bound: Bound) -> list[Any]:
     return [one for one in found if one != 0]
 
 
-def _rate_order(bound: Bound) -> Any:
+def _rate_order(bound: Bound) -> sp.Expr | None:
     """Return p of the best constant rate, or None for a rule of its own."""
     rule = bound.step_size
     if rule is None or rule.relation == "=" or not bound.sums_learning_rates:
@@ -220,7 +219,7 @@ def _without_noise(bound: Bound) -> Bound:
     return replace(bound, parts={k: v for k, v in parts.items() if v != 0})
 
 
-def _meant(part: Any, bound: Bound) -> Any:
+def _meant(part: sp.Expr, bound: Bound) -> sp.Expr:
     """Return a term with its symbols written out, but for gamma, a constant > 0."""
     for symbol, meaning in bound.definitions.items():
         if symbol != symbols.gamma:
@@ -229,7 +228,7 @@ def _meant(part: Any, bound: Bound) -> Any:
 
 
 @cache
-def _split(e: Any) -> Any:
+def _split(e: sp.Expr) -> sp.Expr:
     """Return a sum over clients of a sum as a sum of sums."""
     return sp.expand_mul(
         sp.sympify(e, strict=True).replace(
@@ -246,13 +245,13 @@ def _split(e: Any) -> Any:
 
 
 @cache
-def _growth(term: Any) -> Any:
+def _growth(term: sp.Expr) -> sp.Expr:
     found = numeric.growth(term, {})
     return found if found.is_Rational else sp.nsimplify(found)
 
 
 @cache
-def _exponents(term: Any) -> tuple[Any, Any]:
+def _exponents(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     r"""Return the exponents of N and $\tau$ in a term for equal clients, T large."""
     many = {rates.Q: symbols.N, rates.Q_2: symbols.N}
     equal = rates.for_equal_clients(term).xreplace(many)
@@ -266,5 +265,5 @@ def _exponents(term: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def _power(name: str, p: Any) -> str:
+def _power(name: str, p: sp.Expr) -> str:
     return name if p == 1 else f"{name}^{p}" if p.is_Integer else f"{name}^({p})"

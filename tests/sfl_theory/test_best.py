@@ -16,7 +16,7 @@ from valued import points, says_at
 from sfl_theory import Bound, Case, Constants, Theorem, schedules, symbols, theorem
 from sfl_theory import theorems as all_theorems
 from sfl_theory.best import backing, proved, proved_versions
-from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, StepSize
+from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP
 from sfl_theory.claims import Part, Proof
 from sfl_theory.conditions import (
     Algorithm,
@@ -28,6 +28,7 @@ from sfl_theory.conditions import (
     StronglyConvex,
     WeightedServer,
 )
+from sfl_theory.step_size import StepSize
 
 KNOWN = Constants(
     S=2, mu=0.1, sigma2=1, G2=1, eps2=1, R2=1, Gamma=1, weights=(0.5, 0.5), tau=2,

@@ -13,11 +13,12 @@ from dataclasses import replace
 import sympy as sp
 
 from sfl_theory import conditions
-from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
+from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source
 from sfl_theory.conditions import BoundedVariance, EqualPeriods, Heterogeneity, Smooth
 from sfl_theory.papers.dachille2024 import section_4
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.statement import Case, one_case
+from sfl_theory.step_size import StepSize
 from sfl_theory.symbolic import Symbols, by_name, expression, named
 from sfl_theory.symbols import (
     F_err,

@@ -18,11 +18,12 @@ from sfl_theory import bound as bou
 from sfl_theory import conditions as con
 from sfl_theory import symbols
 from sfl_theory import written as w
-from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
+from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.statement import Case, Proved, Theorem, one_case
+from sfl_theory.step_size import StepSize
 from sfl_theory.symbolic import expression, named
 from sfl_theory.symbols import (
     D_c,

@@ -15,7 +15,7 @@ import sympy as sp
 from sfl_theory import bound, symbols
 from sfl_theory import conditions as con
 from sfl_theory import written as w
-from sfl_theory.bound import Bound, Source, StepSize
+from sfl_theory.bound import Bound, Source
 from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smooth
 from sfl_theory.kernel.terms import Side
@@ -36,6 +36,7 @@ from sfl_theory.papers.han2024.bounds import PARAMETERS as OF_PRINTED
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
 from sfl_theory.papers.han2024.two_periods import d
 from sfl_theory.statement import Proved
+from sfl_theory.step_size import StepSize
 from sfl_theory.symbolic import Symbols, expression, named
 from sfl_theory.symbols import N, S, T, eta, gamma, mu, n, over_rounds, q, t, tau
 

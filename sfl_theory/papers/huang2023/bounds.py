@@ -13,8 +13,15 @@ from dataclasses import replace
 
 import sympy as sp
 
-from sfl_theory import bound, conditions
-from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, Bound, Metric, Source
+from sfl_theory import conditions
+from sfl_theory.bound import (
+    CLIENT_DISTANCE,
+    OBJECTIVE_GAP,
+    SERVER_DISTANCE,
+    Bound,
+    Metric,
+    Source,
+)
 from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedVariance, Heterogeneity, Smooth, StronglyConvex
 from sfl_theory.kernel.terms import Side
@@ -22,6 +29,7 @@ from sfl_theory.papers.huang2023 import linear_speedup as own
 from sfl_theory.papers.huang2023 import section_3_rates as rates
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.statement import Case, one_case
+from sfl_theory.step_size import StepSize
 from sfl_theory.symbolic import by_name, expression, named, summands
 from sfl_theory.symbols import (
     F_err,
@@ -46,7 +54,7 @@ from sfl_theory.symbols import (
 PAPER = "huang2023"
 
 GAMMA = {gamma: sp.Max(8 * S / mu - 1, tau)}
-STEP = bound.StepSize(
+STEP = StepSize(
     client=2 / (mu * (gamma + t)),
     server=2 / (mu * (gamma + t)),
     relation="=",
@@ -162,7 +170,7 @@ def _printed(
 _ROUNDS = s.T * s.E * s.M
 SERVER_SIDE = _printed(
     by_name(rates.server_bound(RUN, _ROUNDS), NAMES, "gradient norm", INITIAL),
-    bound.SERVER_DISTANCE,
+    SERVER_DISTANCE,
     ("Proposition 1", "eq. (9)"),
     UNIFORM_WEIGHTS,
     more=(),

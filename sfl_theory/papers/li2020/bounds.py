@@ -13,12 +13,13 @@ import sympy as sp
 
 from sfl_theory import conditions
 from sfl_theory import written as w
-from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source, StepSize
+from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source
 from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedVariance, Smooth, StronglyConvex
 from sfl_theory.papers.li2020 import linear_speedup, section_3
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.statement import Case, one_case
+from sfl_theory.step_size import StepSize
 from sfl_theory.symbolic import Symbols, by_name, named
 from sfl_theory.symbols import (
     G,
