@@ -275,7 +275,7 @@ CLAIMS = (
     block_rates.F_CLIENT.in_every_round(
         135, "lemma-D.1 eq-67 app-F.1.2/first-rate eq-134"
     ),
-    block_rates.merged_rate("F.1", "(130) and (135)"),
+    block_rates.merged_rate("F.1", "(130) and (135)", "For"),
     superposition.F.merge(),
     superposition.parallel_bound(superposition.F),
     superposition.middle(superposition.F),

@@ -74,6 +74,13 @@ def without_excess(side: Side, who: Participants = EVERYONE) -> Block:
     return Block(Version.V2, side, rates=rates, smoothness=FEW, who=who)
 
 
+def at_gamma(who: Participants = EVERYONE) -> tuple[Block, Block]:
+    """Return SFL-V2's server and clients with gamma for gamma_s in its rate."""
+    rates = _rate(tau, GAMMA), _rate(tau, GAMMA, N)
+    server = Block(Version.V2, Side.SERVER, rates=rates, smoothness=LARGE, who=who)
+    return server, replace(server, side=Side.CLIENT)
+
+
 def both(kind: Version, who: Participants = EVERYONE) -> Block:
     """Return the whole vector where both sides make tau steps at one rate."""
     rate = _rate(tau, GAMMA)
@@ -245,8 +252,9 @@ class Rated:
             "The distance of the block falls like 1/t.",
             Part(what, model, f"end to end; {self.reading}"),
             severity=Severity.PROOF,
-            scope=f"refuted for S = {large} mu{' and q = 1' * block.drawn}; whether "
-            "also for small S/mu is not known",
+            scope=f"refuted for S = {large} mu"
+            + " and q = 1 (in floats also for q = 1/2, after 1600 rounds)" * block.drawn
+            + "; whether also for small S/mu is not known",
             words=READ_33,
             cause=CAUSE,
             uses=uses,
@@ -275,8 +283,10 @@ G_SERVER = Rated(sequential(Side.SERVER, UPDATES), gamma_s, "G.1.1")
 G_CLIENT = Rated(sequential(Side.CLIENT, UPDATES), GAMMA, "G.1.2")
 
 
-def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
-    """Return that the rates meet the condition of both sides."""
+def merged_rate(
+    section: str = "D.1", bounds: str = "(69) and (72)", said: str = "by setting"
+) -> Claim:
+    """Return that the rates, `said` to meet it, meet the condition of both sides."""
     largest = w.count("tau_max", r"\tau_{max}")
     defined = w.maximum(largest, tau, tau_server)
     parts = []
@@ -301,7 +311,7 @@ def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
         scope="refuted where one side makes four times the other's steps; true from "
         "t = 1 on for equal numbers of steps",
         cause="The side with fewer steps has the larger rate, chosen for them alone.",
-        words="by setting is read as for these rates; read as a further hypothesis, "
+        words=f"'{said}' is read as of these rates; read as a further hypothesis, "
         "the merge speaks of no rate at early t",
         uses=f"app-{section}/first-rate app-{section}.2/first-rate",
     )

@@ -30,6 +30,7 @@ tau_min = w.count("tau_min", r"\tau_{min}")
 tau_max = w.count("tau_max", r"\tau_{max}")
 root2, root3 = w.nonnegative("r2", "r_2"), w.nonnegative("r3", "r_3")
 constant_rate = w.positive("eta", r"\eta")
+NOT_EVEN = ", but not for unequal weights: text/rate/general_convex/no-schedule"
 HUBERS = bent(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
 
 
@@ -231,11 +232,14 @@ class Merged:
                 rf"the noise makes the gap ${gap}$, every term of the bound "
                 r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
                 "for every admitted rate; r_2 and r_3 are any numbers that are at "
-                "least the square and the cube root, which the bound grows with",
+                "least the square and the cube root, which the bound grows with"
+                + "; G_n^2 is printed for G^2"
+                * block.drawn,
             ),
             severity=Severity.THEOREM,
             scope="refuted for the largest admitted rate; a bound without the rate "
-            "could hold for well chosen rates at most",
+            "could hold for well chosen rates at most"
+            + (NOT_EVEN if theorem == "3.7" else ""),
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             root=defects.NO_RATE,
