@@ -275,16 +275,21 @@ def distance_bound(run: k.Split, at: Ratio, noise: Ratio) -> k.Lin:
     return (k.constant(noise) + start) * (1 / (strong.gamma + at))
 
 
-@cache
-def rate(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
-    """Return the bound for every round, by induction, its noise as in `constants`."""
+def fast_round(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
+    """Return `one_round` at these rates."""
     run, mu = fast(kind, who), k.Var("mu", Sort.NONNEGATIVE)
     values: list[tuple[rules.Replaceable, rules.Replacement]] = [
         (strong.S_VARIABLE, strong.S),
         (k.RoundFamily("eta", Sort.POSITIVE), run.client.rate),
         (mu, strong.mu),
     ]
-    one = rules.instantiate(one_round(kind, of(mu), who), tuple(values), ())
+    return rules.instantiate(one_round(kind, of(mu), who), tuple(values), ())
+
+
+@cache
+def rate(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
+    """Return the bound for every round, by induction, its noise as in `constants`."""
+    run, one = fast(kind, who), fast_round(kind, who)
     u, x0 = strong.gamma + now, k.iterate(run, 0) - BEST
     lowest = derived.lowest(k.MEAN, k.iterate(run, now))
 

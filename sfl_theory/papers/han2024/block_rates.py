@@ -13,16 +13,18 @@ from fractions import Fraction
 from sfl_theory import claims
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, broken, says
+from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import MEAN, Participants, Rate, Side
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Participants, Rate, Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.han2024 import induction, one_round
+from sfl_theory.papers.han2024 import conditions, induction, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import d
 from sfl_theory.papers.han2024.induction import FEW, FIRST, GAMMA, LARGE, gamma_s, v
 from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, ordered
 from sfl_theory.papers.han2024.setting import G2, N, excess, f, mu, t, tau, tau_server
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -112,6 +114,16 @@ def rate(block: Block) -> Theorem:
     """Return that bound, the kernel's."""
     visited = block.drawn and block.kind.visits
     return (joint.rate if visited else joint.printed_rate)(block.kind, block.who)
+
+
+def in_the_round(block: Block) -> list[tuple[Theorem, Exact]]:
+    """Return what the recursion at these rates follows from."""
+    way = (block.eta * tau).value
+    return [
+        (joint.fast_round(block.kind, block.who), 1),
+        (joint.weights_spread(), way**2 * G2.value),
+        (derived.lowest(MEAN, block.run.x(t).value), 2 * way),
+    ]
 
 
 def drawn_clients(block: Block, what: Says) -> Callable[[], ModelData] | None:
@@ -215,6 +227,10 @@ class Rated:
             r"1 at first order in $\eta$; the right side allows second order."
         )
         model = self.coupled(what, 1000, 1, words)
+        whole, change = self.whole
+        mended = says(
+            whole.distance(t + 1), whole.rewritten(mu), *whole.assumed(mu, small=False)
+        )
         return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
@@ -226,7 +242,23 @@ class Rated:
             cause="A block near its minimiser is driven outward by the other block at "
             "first order in eta; the right side allows second order.",
             uses=uses,
+            repair=claims.repaired(
+                change,
+                one_round.shown(
+                    mended,
+                    lambda: in_the_round(whole),
+                    one_round.TOGETHER + r" And $N\sum_na_n^2\ge1$.",
+                    induction.READ_S,
+                ),
+            ),
         )
+
+    @property
+    def whole(self) -> tuple[Block, str]:
+        """The whole vector, for the repairs, and what they change."""
+        if self.shared:
+            return both(Version.V2_WEIGHTED, self.block.who), one_round.JOINT_WEIGHTED
+        return both(Version.V1, self.block.who), JOINT
 
     def in_every_round(self, number: int, uses: str) -> Claim:
         """Return (69), (72), (106), (109)."""
@@ -243,7 +275,7 @@ class Rated:
             * block.drawn
         )
         model = self.coupled(what, large, rounds, words)
-        whole = both(Version.V2_WEIGHTED if self.shared else Version.V1, block.who)
+        whole, change = self.whole
         right = proved_bound(whole, t)
         mended = says(whole.distance(t), right, *whole.assumed(mu, small=False))
         return Kind.EQUATION(
@@ -259,7 +291,7 @@ class Rated:
             cause=CAUSE,
             uses=uses,
             repair=claims.repaired(
-                one_round.JOINT_WEIGHTED if self.shared else JOINT,
+                change,
                 one_round.shown(
                     mended,
                     lambda: [(rate(whole), 1)],
@@ -314,4 +346,8 @@ def merged_rate(
         words=f"'{said}' is read as of these rates; read as a further hypothesis, "
         "the merge speaks of no rate at early t",
         uses=f"app-{section}/first-rate app-{section}.2/first-rate",
+        repair=claims.repaired(
+            "equal numbers of steps, t >= 1",
+            conditions.late_enough(tau, conditions.printed(tau, conditions.later)),
+        ),
     )
