@@ -20,7 +20,6 @@ from sfl_theory.proofs import derived, notation, weighted_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs.block_steps import moved
 from sfl_theory.proofs.local_steps import G2, N, Round, S, i, n, now, own_mean, t
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.visited import Visited
@@ -199,20 +198,33 @@ def full_round(mu: Ratio) -> Theorem:
 # A round of those who are drawn ------------------------------------------------------
 
 
-def averaged_move(r: Round, side: k.Side) -> Theorem:
+def averaged_move(r: Round, side: k.Side, everyone: bool = False) -> Theorem:
     """Return ``||[x' - x]_b||^2 <= N (eta tau)^2 sum_n w_n^2/q_n G2``.
 
     For the printed SFL-V2, too; w_n is a_n, or 1 for its server.
+
+    Args:
+        r: the round.
+        side: the block.
+        everyone: of ``[x' - x + eta sum_n w_n sum_i g]_b``, with 1/q_n - 1 for 1/q_n.
+
+    Returns:
+        The theorem.
     """
-    share = rules.share(r.run, n, now, side)
+    all_of_them = k.Split(r.run.kind, EVERYONE, r.run.client, r.run.server)
+    own = rules.share(all_of_them, n, now, side)
+    c = rules.share(r.run, n, now, side) - (own if everyone else 0)
     total = k.summed(steps(tau), i, gradients(r))
-    inside = k.part(side, total)
+    inside, away = k.part(side, total), k.part(side, r.next - r.x)
+    if everyone:
+        away = away + k.summed(k.CLIENTS, n, inside * own) * r.eta
     block = local.block_below(side, total, client_sum(of_run(r)))
-    bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
+    bound = k.constant(mean(n, c**2) * N * (r.eta * tau) ** 2 * G2)
     return combine(
-        (moved(r, side), -1),
-        (rules.jensen(k.CLIENTS, n, ratio(1), inside * share), r.eta**2),
-        (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
+        (rules.update(r.run, side, now, away), -1),
+        (rules.update(r.run, side, now, k.summed(k.CLIENTS, n, inside * c)), r.eta),
+        (rules.jensen(k.CLIENTS, n, ratio(1), inside * c), r.eta**2),
+        (sum_over(block, k.CLIENTS, n, c**2, [rules.square(c)]), r.eta**2 * N),
         (derived.expect(r.run, now, bound), -1),
     )
 
@@ -263,16 +275,21 @@ def distance_bound(run: k.Split, at: Ratio, noise: Ratio) -> k.Lin:
     return (k.constant(noise) + start) * (1 / (strong.gamma + at))
 
 
-@cache
-def rate(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
-    """Return the bound for every round, by induction, its noise as in `constants`."""
+def fast_round(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
+    """Return `one_round` at these rates."""
     run, mu = fast(kind, who), k.Var("mu", Sort.NONNEGATIVE)
     values: list[tuple[rules.Replaceable, rules.Replacement]] = [
         (strong.S_VARIABLE, strong.S),
         (k.RoundFamily("eta", Sort.POSITIVE), run.client.rate),
         (mu, strong.mu),
     ]
-    one = rules.instantiate(one_round(kind, of(mu), who), tuple(values), ())
+    return rules.instantiate(one_round(kind, of(mu), who), tuple(values), ())
+
+
+@cache
+def rate(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
+    """Return the bound for every round, by induction, its noise as in `constants`."""
+    run, one = fast(kind, who), fast_round(kind, who)
     u, x0 = strong.gamma + now, k.iterate(run, 0) - BEST
     lowest = derived.lowest(k.MEAN, k.iterate(run, now))
 

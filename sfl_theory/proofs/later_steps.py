@@ -181,10 +181,15 @@ def square_of_step(r: Round, side: k.Side, factor: Number) -> Theorem:
     )
 
 
+def gradient_less_noise(r: Round, side: k.Side) -> Theorem:
+    """Return ``||gp||^2 = ||g||^2 - ||xi||^2`` for a block of one step."""
+    gp = k.part(side, r.local_gradient(of(i)))
+    return combine((derived.unbiased(r.run, n, now, of(i), gp), 2))
+
+
 def gradient_by_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||gp||^2 <= ||xi||^2 + ||g||^2`` for a block of one step."""
-    gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
-    return combine((derived.unbiased(r.run, n, now, of(i), gp), 2), (xi, 2))
+    return combine(gradient_less_noise(r, side), (k.part(side, r.noise(of(i))), 2))
 
 
 def moments(r: Round, side: k.Side) -> Theorem:

@@ -1,8 +1,10 @@
 r"""Appendix E: SFL-V2, full participation.
 
-The order of the visits is arbitrary. Repairs are for the printed algorithm, whose
-server steps have no weight: where the gradient of f occurs, for equal weights; (123)
-and (125) also for the algorithm with weighted server steps.
+The order of the visits is arbitrary. What is refuted is refuted for orders drawn at
+random, too: by one client or equal ones, or by far more than the order changes. Repairs
+are for the printed algorithm, whose server steps have no weight: where the gradient of
+f occurs, for equal weights; (123) and (125) also for the algorithm with weighted server
+steps.
 """
 
 from __future__ import annotations
@@ -129,6 +131,7 @@ EQ_115 = BLOCKS.claim(
             r"Jensen, Lipschitz gradients.",
         ),
     ),
+    uses="app-E.1/sum-of-gradients",
 )
 EQ_116 = BLOCKS.claim(
     116,

@@ -27,7 +27,7 @@ from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import coin, federation, huber, parabola, plus, tilt
 from sfl_theory.papers.han2024 import block_rates, induction, superposition
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.contraction import Contraction
+from sfl_theory.papers.han2024.contraction import LONG_SERVER, Contraction, d
 from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
 from sfl_theory.papers.han2024.one_round import Block, mu, shown
 from sfl_theory.papers.han2024.setting import G2, N, a, eta, f, i, n, t, tau, tau_server
@@ -122,14 +122,13 @@ def server_mean() -> Theorem:
 # App. F, (127), (132), (138), (141): partial against full participation in SFL-V1 ----
 
 V1 = s.run(Version.V1, tau_server, who=Participants.UPDATES)
-more = w.natural("d")
-LONGER = s.run(Version.V1, tau + more, who=Participants.UPDATES)
+LONGER = s.run(Version.V1, LONG_SERVER, who=Participants.UPDATES)
 
 
 def drawn(**periods: int) -> ModelData:
     """Return two clients with Huber functions and coins, the second drawn half."""
     one = plus(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
-    names = {"tau": tau, "tau_server": tau_server, "d": more}
+    names = {"tau": tau, "tau_server": tau_server, "d": d}
     return federation(
         (plus(one, tilt("1/4", 0)), one),
         (1, "1/2"),
@@ -194,7 +193,7 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
         if side is Side.CLIENT
         else (
             *chain(V1, side, tau_server, printed, tau=2, tau_server=1),
-            *chain(LONGER, side, tau + more, printed, tau=1, d=1),
+            *chain(LONGER, side, LONG_SERVER, printed, tau=1, d=1),
         )
     )
     return Kind.EQUATION(
@@ -275,7 +274,7 @@ CLAIMS = (
     block_rates.F_CLIENT.in_every_round(
         135, "lemma-D.1 eq-67 app-F.1.2/first-rate eq-134"
     ),
-    block_rates.merged_rate("F.1", "(130) and (135)"),
+    block_rates.merged_rate("F.1", "(130) and (135)", "For"),
     superposition.F.merge(),
     superposition.parallel_bound(superposition.F),
     superposition.middle(superposition.F),

@@ -5,7 +5,8 @@ are Lemmas E.1 and D.1 for everyone's run, whose x^t may be any model.
 
 In (157), (162), (168) and (171) that round has the same samples. The clients meet at
 the server, so its local points are other ones than those of the drawn round: a second
-run, coupled with the first. For one client and two steps they can be written out.
+run, coupled with the first. For one client and two steps they can be written out. The
+other reading, that of App. F, is the sum over all clients at the drawn round's points.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from sfl_theory.models.federation import federation, huber
 from sfl_theory.papers.han2024 import block_rates, induction, superposition
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
-from sfl_theory.papers.han2024.one_round import Block
-from sfl_theory.papers.han2024.setting import G2, N, S, assumption_33, eta, n, t, tau
+from sfl_theory.papers.han2024.one_round import Block, asked
+from sfl_theory.papers.han2024.setting import G2, N, S, assumption_33, eta, i, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
@@ -58,6 +59,10 @@ READ_BAR = (
     r"$\bar x^{t+1}$ in the line's own case of one client ($N\le1$) and two steps "
     r"($\tau=2$), where its points are $x^t$ and $x^t-\eta g_n^{t,0}$"
 )
+READ_OWN = r"$\bar x^{t+1}$ with the local points of the drawn round, as App. F has it"
+SAME_POINTS = (
+    "the local points of the drawn round in xbar, and 1/q_n - 1 for 1/q_n, whatever F_n"
+)
 SECOND_RUN = (
     "The model of full participation is that of a second run, which has the samples "
     "of the first and other local points; the two are not coupled here. "
@@ -72,22 +77,36 @@ class Draws:
 
     @property
     def block(self) -> Block:
+        """The block."""
+        return Block(Version.V2, self.side, who=UPDATES)
+
+    @property
+    def short(self) -> Block:
         """The block, for two steps."""
-        updates = Participants.UPDATES
-        return Block(Version.V2, self.side, TWO, TWO, who=updates)
+        return Block(Version.V2, self.side, TWO, TWO, who=UPDATES)
+
+    def led(self, block: Block, each: Vector) -> Vector:
+        """Return the block of the model to which steps of all clients lead."""
+        move = w.over_clients(n, block.weighted(w.part(self.side, each)))
+        value = block.of(block.run.x(t)).value - move.value * eta().value
+        name = w.Name(r"\bar{x}", self.side.value[0], (t + 1).tex)
+        return Written(value, str(name), w.ATOM, name)
 
     def everyone(self) -> Vector:
-        """Return the block of the model of full participation."""
-        r, local = self.block.run, w.local(n)
+        """Return the block of the model of full participation, for two steps."""
+        r, local = self.short.run, w.local(n)
         first = local.gradient(r.x(t)).value + r.xi(n, t, 0).value
         ahead = Written(r.x(t).value - first * eta().value, "")
         second = local.gradient(ahead).value + r.xi(n, t, 1).value
-        both = w.part(self.side, Written(first + second, ""))
-        move = w.over_clients(n, self.block.weighted(both))
-        value = self.block.of(r.x(t)).value - move.value * eta().value
-        below = self.side.value[0]
-        name = w.Name(r"\bar{x}", below, (t + 1).tex)
-        return Written(value, str(name), w.ATOM, name)
+        return self.led(self.short, Written(first + second, ""))
+
+    def own(self) -> Vector:
+        """Return it with the local points of the drawn round."""
+        return self.led(self.block, w.below(i, tau, self.block.run.g(n, t, i)))
+
+    def apart(self, block: Block, everyone: Vector) -> Form:
+        """Return how far the next model is from that of full participation."""
+        return w.norm2(block.of(block.run.x(t + 1)) - everyone)
 
     def moved(self, block: Block) -> Form:
         """Return the squared move of the block."""
@@ -102,29 +121,39 @@ class Draws:
             participation=(Fraction(1, 15),),
             order=[(0, 0), (0, 1)],
             rounds=1,
-            numbers={S: 1, G2: Fraction(1, 2), t: 0},
+            numbers={S: 1, G2: Fraction(1, 2), t: 0, tau: 2},
             families={"sigma2": (0,)},
             rates={"eta": Fraction(1, 4)},
             best={w.f: (0, 0)},
         )
 
-    def less_than_move(self) -> Part:
-        """Return the first relation."""
-        block = self.block
-        far = w.norm2(block.of(block.run.x(t + 1)) - self.everyone())
+    def less_than_move(self) -> tuple[Part, Part]:
+        """Return the first relation, for either reading."""
+        short, block = self.short, self.block
         one_client = w.at_most(N, 1)
-        what = says(far, self.moved(block), *block.assumed(ZERO), one_client)
+        second = says(
+            self.apart(short, self.everyone()),
+            self.moved(short),
+            *short.assumed(ZERO),
+            one_client,
+        )
+        same = says(
+            self.apart(block, self.own()), self.moved(block), *block.assumed(ZERO)
+        )
         words = (
             r"One client, $F=\frac14(x_c+x_s)^2$ near 0, no noise, $q=\frac1{15}$, "
             r"$\eta=\frac14$, from (1, 0). Where it takes part, its first server step "
             r"is 15 times as long and turns the gradient round: the second takes it "
             r"back, $x_b^{t+1}=x_b^t$. Full participation moves on."
         )
-        return broken(what, self.turned, words, READ_BAR)
+        return (
+            broken(second, lambda: asked(second, self.turned()), words, READ_BAR),
+            broken(same, lambda: asked(same, self.turned()), words, READ_OWN),
+        )
 
     def size(self) -> Part:
         """Return the other relations, end to end."""
-        block = Block(Version.V2, self.side, who=Participants.UPDATES)
+        block = self.block
         bound = w.over_clients(n, block.weighted(w.inverse_chance(n), 2))
         right = N * tau**2 * eta() ** 2 * G2 * bound
         run = block.run
@@ -137,6 +166,20 @@ class Draws:
             "the relations after the first one, end to end",
         )
 
+    def same_points(self) -> Part:
+        """Return the line with the local points of the drawn round."""
+        block, run = self.block, self.block.run
+        odds = block.weighted(w.inverse_chance(n) - 1, 2)
+        right = N * tau**2 * eta() ** 2 * G2 * w.over_clients(n, odds)
+        left = self.apart(block, self.own())
+        return proved(
+            says(left, right, w.participation(run), assumption_33(run)),
+            partial(joint.averaged_move, Round(run.split), self.side, everyone=True),
+            r"The difference is $\eta\sum_nc_n(J_n-1)\sum_ig_n^{t,i}$, $c_n$ = "
+            r"$a_n$ or 1; given the draws as there; $\mathbb E(J_n-1)^2=1/q_n-1$.",
+            READ_OWN,
+        )
+
     def chain(self, number: int, ends: int) -> Claim:
         """Return (157) or (162)."""
         where = "G.1.1" if self.side is Side.SERVER else "G.1.2"
@@ -145,7 +188,7 @@ class Draws:
             f"App. {where}, ({number})",
             f"SFL-V2: what partial participation changes in the {self.side.value} "
             "block in a round.",
-            self.less_than_move(),
+            *self.less_than_move(),
             self.size(),
             severity=Severity.PROOF,
             scope="in its first relation, for one client and mu = 0; the others hold "
@@ -157,18 +200,18 @@ class Draws:
             r"$2N\tau^2\eta^2G^2\sum_nc_n(1+\frac1{q_n})$ follows from the second part "
             "for both runs by Young.",
             repair=claims.repaired(
-                "without the first relation, on the move itself; with it the line is "
-                "true in SFL-V1, (127), whose local points do not depend on who takes "
-                "part",
-                self.size(),
+                f"{SAME_POINTS}; in SFL-V1, (127), whose local points do not depend on "
+                "who takes part, that is the line",
+                self.same_points(),
             ),
         )
 
 
 def open_bound(
-    number: int, section: str, side: Side, rests_on: int, more: str
+    number: int, section: str, lines: Draws, rests_on: int, more: str
 ) -> Claim:
     """Return (168) or (171), which no term can say."""
+    side = lines.side
     weight = r"\frac1{q_n}" if side is Side.SERVER else r"\frac{a_n^2}{q_n}"
     return Kind.EQUATION(
         f"han2024/eq-{number}",
@@ -177,6 +220,7 @@ def open_bound(
         rf"$N\tau^2\eta^2G^2\sum_n{weight}$ in mean square, the {side.value} block.",
         words=SECOND_RUN + more,
         uses=f"eq-{rests_on}",
+        repair=claims.repaired(SAME_POINTS, lines.same_points()),
     )
 
 
@@ -209,15 +253,17 @@ CLAIMS = (
     open_bound(
         168,
         "G.2.1",
-        Side.SERVER,
+        DRAWN_SERVER,
         157,
-        "For convex F_n and eta <= 2/S steps do not increase distances, by which the "
-        "line was derived by hand.",
+        "By hand it is true, with 1/q_n - 1: for convex F_n and eta <= 2/S a step of "
+        "full participation increases no distance, and a draw adds at most eta G "
+        "sqrt(1/q_n - 1) to its root mean square (noise that does not depend on the "
+        "point).",
     ),
     open_bound(
         171,
         "G.2.2",
-        Side.CLIENT,
+        DRAWN_CLIENT,
         162,
         "It looks false: a client's gradients are taken where the server is, which "
         "others move when they take part, and their q_n is not on the right. In "

@@ -205,6 +205,7 @@ EQ_175 = BLOCKS.claim(
             FIRST_ORDER_WORDS,
         ),
     ),
+    uses="app-E.1/sum-of-gradients",
 )
 EQ_176 = BLOCKS.claim(
     176,

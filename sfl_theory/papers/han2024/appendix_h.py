@@ -163,6 +163,10 @@ def tight(number: str) -> Claim:
         severity=Severity.CONSTANT if given else None,
         cause=f"The row gives away {given}." if given else "",
         scope="for a_n = 1/N" if given else "",
+        words="The caption speaks of upper bounds, which the rows are: "
+        f"table-1/{number}/strongly_convex."
+        + " Those of SFL-V2 are relaxed (Table 2)."
+        * shared(number),
         uses=f"thm-{number}/strongly_convex",
         repair=repaired("without the factors of N", *_rate(number)) if given else None,
     )

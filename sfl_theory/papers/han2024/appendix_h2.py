@@ -423,7 +423,8 @@ def same_rate() -> Claim:
         "general convex rows are at most a constant times that of SGD.",
         *tuple(parts),
         severity=Severity.THEOREM,
-        scope="for large T: the ratio grows like T^(2/3)",
+        scope="for large T: the ratio grows like T^(2/3); in the other two cases the "
+        "rows fall like 1/T on both sides",
         cause="The table's own rows: T^(-1/3) against T^(-1).",
         uses="table-3/sgd/general_convex",
     )

@@ -13,16 +13,18 @@ from fractions import Fraction
 from sfl_theory import claims
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, broken, says
+from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import MEAN, Participants, Rate, Side
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Participants, Rate, Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.han2024 import induction, one_round
+from sfl_theory.papers.han2024 import conditions, induction, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import d
 from sfl_theory.papers.han2024.induction import FEW, FIRST, GAMMA, LARGE, gamma_s, v
 from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, ordered
 from sfl_theory.papers.han2024.setting import G2, N, excess, f, mu, t, tau, tau_server
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -74,6 +76,13 @@ def without_excess(side: Side, who: Participants = EVERYONE) -> Block:
     return Block(Version.V2, side, rates=rates, smoothness=FEW, who=who)
 
 
+def at_gamma(who: Participants = EVERYONE) -> tuple[Block, Block]:
+    """Return SFL-V2's server and clients with gamma for gamma_s in its rate."""
+    rates = _rate(tau, GAMMA), _rate(tau, GAMMA, N)
+    server = Block(Version.V2, Side.SERVER, rates=rates, smoothness=LARGE, who=who)
+    return server, replace(server, side=Side.CLIENT)
+
+
 def both(kind: Version, who: Participants = EVERYONE) -> Block:
     """Return the whole vector where both sides make tau steps at one rate."""
     rate = _rate(tau, GAMMA)
@@ -105,6 +114,16 @@ def rate(block: Block) -> Theorem:
     """Return that bound, the kernel's."""
     visited = block.drawn and block.kind.visits
     return (joint.rate if visited else joint.printed_rate)(block.kind, block.who)
+
+
+def in_the_round(block: Block) -> list[tuple[Theorem, Exact]]:
+    """Return what the recursion at these rates follows from."""
+    way = (block.eta * tau).value
+    return [
+        (joint.fast_round(block.kind, block.who), 1),
+        (joint.weights_spread(), way**2 * G2.value),
+        (derived.lowest(MEAN, block.run.x(t).value), 2 * way),
+    ]
 
 
 def drawn_clients(block: Block, what: Says) -> Callable[[], ModelData] | None:
@@ -208,6 +227,10 @@ class Rated:
             r"1 at first order in $\eta$; the right side allows second order."
         )
         model = self.coupled(what, 1000, 1, words)
+        whole, change = self.whole
+        mended = says(
+            whole.distance(t + 1), whole.rewritten(mu), *whole.assumed(mu, small=False)
+        )
         return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
@@ -219,7 +242,23 @@ class Rated:
             cause="A block near its minimiser is driven outward by the other block at "
             "first order in eta; the right side allows second order.",
             uses=uses,
+            repair=claims.repaired(
+                change,
+                one_round.shown(
+                    mended,
+                    lambda: in_the_round(whole),
+                    one_round.TOGETHER + r" And $N\sum_na_n^2\ge1$.",
+                    induction.READ_S,
+                ),
+            ),
         )
+
+    @property
+    def whole(self) -> tuple[Block, str]:
+        """The whole vector, for the repairs, and what they change."""
+        if self.shared:
+            return both(Version.V2_WEIGHTED, self.block.who), one_round.JOINT_WEIGHTED
+        return both(Version.V1, self.block.who), JOINT
 
     def in_every_round(self, number: int, uses: str) -> Claim:
         """Return (69), (72), (106), (109)."""
@@ -236,7 +275,7 @@ class Rated:
             * block.drawn
         )
         model = self.coupled(what, large, rounds, words)
-        whole = both(Version.V2_WEIGHTED if self.shared else Version.V1, block.who)
+        whole, change = self.whole
         right = proved_bound(whole, t)
         mended = says(whole.distance(t), right, *whole.assumed(mu, small=False))
         return Kind.EQUATION(
@@ -245,13 +284,14 @@ class Rated:
             "The distance of the block falls like 1/t.",
             Part(what, model, f"end to end; {self.reading}"),
             severity=Severity.PROOF,
-            scope=f"refuted for S = {large} mu{' and q = 1' * block.drawn}; whether "
-            "also for small S/mu is not known",
+            scope=f"refuted for S = {large} mu"
+            + " and q = 1 (in floats also for q = 1/2, after 1600 rounds)" * block.drawn
+            + "; whether also for small S/mu is not known",
             words=READ_33,
             cause=CAUSE,
             uses=uses,
             repair=claims.repaired(
-                one_round.JOINT_WEIGHTED if self.shared else JOINT,
+                change,
                 one_round.shown(
                     mended,
                     lambda: [(rate(whole), 1)],
@@ -275,8 +315,10 @@ G_SERVER = Rated(sequential(Side.SERVER, UPDATES), gamma_s, "G.1.1")
 G_CLIENT = Rated(sequential(Side.CLIENT, UPDATES), GAMMA, "G.1.2")
 
 
-def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
-    """Return that the rates meet the condition of both sides."""
+def merged_rate(
+    section: str = "D.1", bounds: str = "(69) and (72)", said: str = "by setting"
+) -> Claim:
+    """Return that the rates, `said` to meet it, meet the condition of both sides."""
     largest = w.count("tau_max", r"\tau_{max}")
     defined = w.maximum(largest, tau, tau_server)
     parts = []
@@ -301,7 +343,11 @@ def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
         scope="refuted where one side makes four times the other's steps; true from "
         "t = 1 on for equal numbers of steps",
         cause="The side with fewer steps has the larger rate, chosen for them alone.",
-        words="by setting is read as for these rates; read as a further hypothesis, "
+        words=f"'{said}' is read as of these rates; read as a further hypothesis, "
         "the merge speaks of no rate at early t",
         uses=f"app-{section}/first-rate app-{section}.2/first-rate",
+        repair=claims.repaired(
+            "equal numbers of steps, t >= 1",
+            conditions.late_enough(tau, conditions.printed(tau, conditions.later)),
+        ),
     )

@@ -244,8 +244,7 @@ def general_convex(theorem: str, version: str, lemma: str) -> Claim:
         f"han2024/cond-{theorem}/general_convex",
         f"Theorem {theorem}, general convex",
         f"The printed condition implies those of {_name(lemma)} and of Lemma C.5 on "
-        "each "
-        "side.",
+        "each side.",
         *holds,
         Part(
             says(squared(rate, own, S, 6), 1, slow(2, largest), *below(own, largest)),
@@ -296,7 +295,7 @@ def non_convex(theorem: str, version: str) -> Claim:
 
 
 def proof_condition(
-    section: str, equation: int, version: str, product: Number, words: str
+    section: str, equation: int, version: str, product: Number
 ) -> Claim:
     """Return what App. D.3 to G.3 take from their conditions."""
     most = sides(version)[0][-1]
@@ -317,7 +316,7 @@ def proof_condition(
         proved(
             says(8 * u, half, known),
             lambda: any_step.linear_condition(any_step.smaller(*values), 8, half.value),
-            r"$16u \le 1$ for $u = S\eta\tau_{max}$.",
+            rf"$16u \le 1$ for $u = S\eta{most.tex}$.",
             model=numbers_only(numbers),
         ),
         proved(
@@ -331,7 +330,7 @@ def proof_condition(
         proved(
             says(half, 1 - product, second),
             lambda: any_step.half_left((2 * product).value),
-            words,
+            "Half of the second condition.",
             "the second condition times its positive denominator",
             model=numbers_only(inside, ("3/4", "1/4"), ("1", "1/2")),
         ),
@@ -413,18 +412,12 @@ CLAIMS = (
     ),
     STEP_39,
     *(
-        proof_condition(section, equation, version, product, words)
-        for section, equation, version, product, words in (
-            ("D.3", 87, "V1", TWO_PACES * squares, "Half of the second condition."),
-            ("E.3", 123, "V2", PER_CLIENT, "Half of the second condition."),
-            (
-                "F.3",
-                153,
-                "V1",
-                TWO_PACES * drawn_squares,
-                "Half of the second condition.",
-            ),
-            ("G.3", 183, "V2", PER_CLIENT * chances, "Half of the second condition."),
+        proof_condition(*one)
+        for one in (
+            ("D.3", 87, "V1", TWO_PACES * squares),
+            ("E.3", 123, "V2", PER_CLIENT),
+            ("F.3", 153, "V1", TWO_PACES * drawn_squares),
+            ("G.3", 183, "V2", PER_CLIENT * chances),
         )
     ),
 )

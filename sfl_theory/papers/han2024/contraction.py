@@ -118,6 +118,13 @@ class Lines:
         last = block.over(sigma2() + G2, 2)
         return left, middle, w.as_form(eta() ** 2 * block.steps**2 * N * last)
 
+    def without_noise(self, block: Block) -> Says:
+        """Return the first relation of (56) with the variance subtracted."""
+        g, grad = self.stochastic(block), self.gradient(block)
+        right = self.sizes(block, w.norm2(g) - w.norm2(grad - g))
+        left = self.sizes(block, w.norm2(grad))
+        return claims.equal(left, right, *block.assumed())
+
     def progress(self, block: Block, whole: bool = False) -> Says:
         """Return (57), Lemma C.3 at the local points; `whole`: for both blocks."""
         x, p, local = block.run.x(t), block.run.p(n, t, i), w.local(n)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Severity, broken, repaired, says
+from sfl_theory.claims import Claim, Kind, Part, Says, Severity, broken, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
@@ -20,7 +20,15 @@ from sfl_theory.models.federation import coin, federation, huber
 from sfl_theory.papers.han2024 import defects, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import ZERO, Contraction, whole_and_blocks
-from sfl_theory.papers.han2024.one_round import JOINT, Block, bent, half, ordered, shown
+from sfl_theory.papers.han2024.one_round import (
+    JOINT,
+    Block,
+    asked,
+    bent,
+    half,
+    ordered,
+    shown,
+)
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, best, eta, f, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
@@ -30,6 +38,7 @@ tau_min = w.count("tau_min", r"\tau_{min}")
 tau_max = w.count("tau_max", r"\tau_{max}")
 root2, root3 = w.nonnegative("r2", "r_2"), w.nonnegative("r3", "r_3")
 constant_rate = w.positive("eta", r"\eta")
+NOT_EVEN = ", but not for unequal weights: text/rate/general_convex/no-schedule"
 HUBERS = bent(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
 
 
@@ -109,38 +118,37 @@ class Merged:
         drift = 24 * S * tau**3 * e**3 * self.noise(1)
         return one_round.noise_and_drift(e**2 * tau**2 * N * self.noise(2), drift)
 
-    def outside(self, steps: tuple[int, int] = (1, 1)) -> Callable[[], ModelData]:
+    def outside(
+        self, what: Says, steps: tuple[int, int] = (1, 1)
+    ) -> Callable[[], ModelData]:
         """Return a Huber function beyond its kink, where the gap is 3/2."""
         own, other = steps
         numbers: dict[str | Number, w.Exact] = {S: 1, G2: 2, t: 0, tau: own}
-        if not self.shared:
-            numbers |= {s.tau_server: other, tau_min: min(steps)}
-
-        def data() -> ModelData:
-            return federation(
-                [HUBERS],
-                (0, 2),
-                order=ordered(self.whole),
-                numbers=numbers,
-                families={"sigma2": (0,)},
-                rates={"eta": Fraction(1, 100)},
-                best={f: (0, 0)},
-                **half(self.whole),
-            )
-
-        return data
+        data = federation(
+            [HUBERS],
+            (0, 2),
+            order=ordered(self.whole),
+            numbers=numbers | {s.tau_server: other, tau_min: min(steps)},
+            families={"sigma2": (0,)},
+            rates={"eta": Fraction(1, 100)},
+            best={f: (0, 0)},
+            **half(self.whole),
+        )
+        return lambda: asked(what, data)
 
     def recursion(self) -> Claim:
         """Return (76), (113)."""
         number, one = self.number, self.whole
         hypotheses = one.assumed(ZERO)
+        if not self.shared:
+            hypotheses = *hypotheses, self.server.small()
         smallest = () if self.shared else w.minimum(tau_min, tau, s.tau_server)
         new = self.server.distance(t + 1) + self.client.distance(t + 1)
-        twice = Model(
-            self.outside() if self.shared else without_min(self.outside()),
+        words = (
             r"One client, $F=h(x_c)+h(x_s)$, h Huber, $x=(0,2)$, one step: the gap is "
-            r"$\frac32$ and $\langle\nabla f,x-x^*\rangle=2$, less than twice the gap.",
+            r"$\frac32$ and $\langle\nabla f,x-x^*\rangle=2$, less than twice the gap."
         )
+        twice = says(new, self.added(), *hypotheses)
         ends = says(one.distance(t + 1), self.last(), *hypotheses, *smallest)
         same = entered.equal(self.added(), self.last(), *hypotheses, *smallest)
         if self.shared:
@@ -148,7 +156,7 @@ class Merged:
         else:
             link = broken(
                 same,
-                self.outside((2, 1)),
+                self.outside(same, (2, 1)),
                 r"$\tau=2$, $\tilde\tau=1$: $2\tau+2\tilde\tau=6$ against "
                 r"$4\tau_{\min}=4$.",
             )
@@ -157,9 +165,9 @@ class Merged:
             f"App. {self.section}, ({number})",
             "Both blocks merged.",
             whole_and_blocks(one),
-            Part(says(new, self.added(), *hypotheses), twice),
+            broken(twice, self.outside(twice), words),
             link,
-            broken(ends, self.outside(), twice.words, "from end to end"),
+            broken(ends, self.outside(ends), words, "from end to end"),
             severity=Severity.PROOF,
             scope="refuted for one client and equal numbers of steps"
             + ("" if self.shared else '; the last "=" is "<=" for unequal numbers'),
@@ -203,20 +211,19 @@ class Merged:
         def data() -> ModelData:
             numbers: dict[str | Number, w.Exact] = {S: 1, G2: 3, T: 1, tau: 1}
             numbers |= {root2: Fraction(1, 300), root3: Fraction(1, 15)}
-            if not self.shared:
-                numbers |= {s.tau_server: 1, tau_min: 1, tau_max: 1}
-            return federation(
+            short = federation(
                 [HUBERS],
                 (0, Fraction(1, 1000)),
                 noise=[coin(0, 1)],
                 order=ordered(block),
                 rounds=1,
-                numbers=numbers,
+                numbers=numbers | {s.tau_server: 1, tau_min: 1, tau_max: 1},
                 families={"sigma2": (1,)},
                 rates={"eta": Fraction(1, 2)},
                 best={f: (0, 0)},
                 participation=half(block).get("participation", ()),
             )
+            return asked(what, short)
 
         gap = r"\frac14" if block.drawn else r"\frac18"
         return Kind.EQUATION(
@@ -231,11 +238,14 @@ class Merged:
                 rf"the noise makes the gap ${gap}$, every term of the bound "
                 r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
                 "for every admitted rate; r_2 and r_3 are any numbers that are at "
-                "least the square and the cube root, which the bound grows with",
+                "least the square and the cube root, which the bound grows with"
+                + "; G_n^2 is printed for G^2"
+                * block.drawn,
             ),
             severity=Severity.THEOREM,
             scope="refuted for the largest admitted rate; a bound without the rate "
-            "could hold for well chosen rates at most",
+            "could hold for well chosen rates at most"
+            + (NOT_EVEN if theorem == "3.7" else ""),
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             root=defects.NO_RATE,
@@ -270,18 +280,6 @@ class Merged:
             r"The whole vector's recursion with $\mu=0$, summed over the rounds: the "
             "distances telescope. Convexity bounds the mean model's gap by it.",
         )
-
-
-def without_min(build: Callable[[], ModelData]) -> Callable[[], ModelData]:
-    """Return a model without the number tau_min, which the line does not mention."""
-
-    def data() -> ModelData:
-        out = build()
-        gone = w.variable(tau_min)
-        kept = {key: c for key, c in out.numbers.items() if key is not gone}
-        return replace(out, numbers=kept)
-
-    return data
 
 
 def blocks(block: Block) -> list[tuple[rules.Theorem, int]]:

@@ -20,6 +20,7 @@ from sfl_theory.claims import (
     repaired,
     says,
 )
+from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
@@ -104,20 +105,23 @@ def two_clients() -> ModelData:
 
 
 X = w.point("x")
+OWN = w.local(n).gradient(X, Side.SERVER)
+GAP, MEAN_GAP = (
+    f.gradient(X, Side.SERVER) - w.over_clients(n, each) for each in (OWN, a() * OWN)
+)
+
+
+def vanishes(gap: w.Vector) -> Says:
+    """Return that a gap between the gradient of f and the clients' is 0."""
+    return says(w.norm2(gap), 0, s.assumption_31(), s.assumption_C2(mu))
+
+
 SUM_OF_GRADIENTS = Kind.EQUATION(
     "han2024/app-E.1/sum-of-gradients",
     "App. E.1.1, below (92)",
     "The gradient of f is the sum of the clients' gradients.",
     entered.broken(
-        says(
-            w.norm2(
-                f.gradient(X, Side.SERVER)
-                - w.over_clients(n, w.local(n).gradient(X, Side.SERVER))
-            ),
-            0,
-            s.assumption_31(),
-            s.assumption_C2(mu),
-        ),
+        vanishes(GAP),
         two_clients,
         r"Two clients with $F_n=\frac12\|x\|^2$ at $x_s=1$: $\nabla_sf=1$, the "
         "sum is 2.",
@@ -129,6 +133,15 @@ SUM_OF_GRADIENTS = Kind.EQUATION(
     cause=(
         "f is the weighted mean in (23) and the sum here; App. E and G subtract the "
         "gap of f where they have that of the sum."
+    ),
+    repair=repaired(
+        "with the weights a_n",
+        shown(
+            vanishes(MEAN_GAP),
+            lambda: [(rules.mean_gradient(X.value, MEAN_GAP.value), -1)],
+            "The definition of f.",
+            model=two_clients,
+        ),
     ),
 )
 
@@ -288,6 +301,14 @@ class Section:
             scope="refuted wherever the block has noise",
             words=READ_33,
             cause='"=" for "<=": the printed sign of the variance is +, not -.',
+            repair=repaired(
+                "minus in the place of plus",
+                *self.proved(
+                    self.lines.without_noise,
+                    lambda r: self.sized(r, lemmas.gradient_less_noise(r, SERVER)),
+                    r"$g=\nabla F+\xi$ with $\mathbb E\langle\nabla F,\xi\rangle=0$.",
+                ),
+            ),
         )
         return replace(claim, id=f"{claim.id}/first-equality")
 

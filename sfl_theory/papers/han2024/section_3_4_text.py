@@ -230,7 +230,8 @@ CUT = entry(
     "App. I.4 ('the upper bounds decrease in L_c')",
     "Against that sentence: no bound decreases in the cut layer L_c, for (11)-(22) "
     "contain it through no constant. S, sigma_n, G, eps, I_err and F_err belong to "
-    "whole gradients and models; eps^2 bounds a sum over both blocks.",
+    "whole gradients and models; eps^2 bounds a sum over both blocks, and the convex "
+    "bounds do not contain it. (The sentence names Assumption 3.3 for 3.4.)",
     (of_blocks(),),
     " ".join(map(theorems, CASES)),
 )

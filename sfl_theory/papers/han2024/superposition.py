@@ -12,7 +12,7 @@ from sfl_theory.claims import Claim, Kind, Part, Says, Severity, broken, repaire
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Participants, Side, Vec
+from sfl_theory.kernel.terms import MEAN, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024 import block_rates, defects, one_round
@@ -77,10 +77,22 @@ class Merged:
             second = second + G2 * w.inverse_chance(n)
         return w.over_clients(n, factor * second)
 
-    def last(self, block: Block, gamma: Number, times: int = 1) -> Form:
-        """Return the right side of (73), (110); `times`: noise terms larger."""
+    def last(
+        self, block: Block, gamma: Number, times: int = 1, whole: bool = False
+    ) -> Form:
+        """Return the right side of (73), (110).
+
+        Args:
+            block: of the run.
+            gamma: gamma.
+            times: by how much the noise terms are larger.
+            whole: whether (166) has x in its last term, where x_c is printed.
+
+        Returns:
+            The bound.
+        """
         S, away = block.smoothness, block.run.x(0) - best
-        if self.shared and self.drawn:
+        if self.shared and self.drawn and not whole:
             away = w.client(block.run.x(0)) - w.client(best)
         out = 8 * times * S * N * self.noise(2) / (mu**2 * (gamma + T))
         drift = 768 * times * S**2 * self.noise(1)
@@ -133,41 +145,31 @@ class Merged:
         """Return that the two bounds add up to the last one."""
         one, two = self.server, self.client
         block, S = one.block, one.block.smoothness
-        total = bound(one.block, one.gamma, T) + bound(two.block, two.gamma, T)
-        left, assumed = S / 2 * w.bracket(total), block.assumed(mu, small=False)
-        gamma = two.gamma
-        what = says(left, self.last(block, gamma), *assumed)
-        wrong = (
+        total = bound(block, one.gamma, T) + bound(two.block, two.gamma, T)
+        hypotheses = block.assumed(mu, small=False)
+        left = S / 2 * w.bracket(total)
+        what = says(left, self.last(block, two.gamma), *hypotheses)
+        wrong, change = (
             "S/2 times both bounds has 16 S N and 1536 S^2, twice what the merged "
             "bound prints.",
-            "The server's bound has gamma_s < gamma, the merged one gamma.",
-        )[self.shared]
-        start = (block.run.x(0) - best).value
+            "the constants 16 and 1536",
+        )
         if self.shared:
-            mended = says(left, self.mixed(block), *assumed)
-            change = "gamma_s for gamma, but in the last numerator"
-        else:
-            mended = claims.equal(left, self.last(block, gamma, times=2), *assumed)
-            change = "the constants 16 and 1536"
-
-        def uses() -> Uses:
-            g, more = one.gamma.value, two.gamma.value
-            scale = S.value * (more + 1) / (2 * (g + T.value))
-            return [(rules.blocks(start, start), scale)]
-
-        def squares() -> list[tuple[Vec, Exact]]:
-            if not self.shared:
-                return []
-            g, more, at = one.gamma.value, two.gamma.value, T.value
-            server, client = w.server, w.client
-            x0, half = block.run.x(0), S.value / 2
-            return [
-                ((server(x0) - server(best)).value, half * (more - g) / (g + at)),
-                (
-                    (client(x0) - client(best)).value,
-                    half * (more + 1) * (1 / (g + at) - 1 / (more + at)),
-                ),
-            ]
+            wrong = "The server's bound has gamma_s < gamma, the merged one gamma"
+            wrong += ", and x_c for x in its last term." if self.drawn else "."
+            change = "gamma for gamma_s in the server's rate and bound, as the line "
+            change += "above the merged one may mean" + "; x for x_c" * self.drawn
+        server, client = (
+            block_rates.at_gamma(self.who) if self.shared else (block, two.block)
+        )
+        half, times = server.smoothness / 2, 1 if self.shared else 2
+        mended = claims.equal(
+            half * w.bracket(bound(server, GAMMA, T) + bound(client, GAMMA, T)),
+            self.last(server, GAMMA, times, whole=True),
+            *server.assumed(mu, small=False),
+        )
+        start = (server.run.x(0) - best).value
+        scale = (half * (GAMMA + 1) / (GAMMA + T)).value
 
         return Kind.EQUATION(
             f"han2024/app-{self.section}/merge",
@@ -189,24 +191,13 @@ class Merged:
                 change,
                 shown(
                     mended,
-                    uses,
-                    "The blocks are orthogonal; "
-                    + (r"$\gamma_s\le\gamma$." if self.shared else "both are equal."),
-                    one.reading,
-                    squares=squares,
+                    lambda: [(rules.blocks(start, start), scale)],
+                    "The blocks are orthogonal.",
+                    READ_S if self.shared else one.reading,
                     model=self.witness(mended),
                 ),
             ),
         )
-
-    def mixed(self, block: Block) -> Form:
-        """Return (110) with gamma_s, but in the last numerator."""
-        S, x0 = block.smoothness, block.run.x(0)
-        out = 8 * S * N * self.noise(2) / (mu**2 * (gamma_s + T))
-        drift = 768 * S**2 * self.noise(1)
-        out = out + drift / (mu**3 * (gamma_s + T) * (gamma_s + 1))
-        start = S * (GAMMA_C + 1) * w.norm2(x0 - best) / (2 * (gamma_s + T))
-        return w.as_form(out) + start
 
 
 def by_distance(block: Block) -> Uses:
@@ -389,11 +380,15 @@ def sequential_bound(one: Merged = E) -> Claim:
             f"end to end; {READ_FEW}",
         ),
         severity=Severity.THEOREM,
-        scope="refuted for the weights 15/16 and 1/16" + f", q = {chance}" * one.drawn,
+        scope="refuted for the weights 15/16 and 1/16"
+        + f", q = {chance}; with x for the printed x_c in the last term, too"
+        * one.drawn,
         cause="SFL-V2's server steps carry no a_n: for unequal weights x_s tends to "
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
         root=defects.NO_WEIGHTS,
-        words=READ_33,
+        words=f"{READ_33} The server's rate is that of App. {one.section[:-2]}.1, "
+        f"4/(N mu tau (gamma_s + t)); Theorem {'3.9' if one.drawn else '3.7'} prints "
+        "4/(mu tau (gamma + t)).",
         uses=f"eq-{one.first} eq-{one.number - 1} prop-3.5 app-{one.section}/merge",
         repair=repaired(
             one_round.JOINT_WEIGHTED

@@ -39,9 +39,11 @@ from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.written import Assumed, Number, Run
 
 d = w.natural("d")
+WAITS = "; a side that has made its steps waits"
+"""App. C.2 does not say what a client's model is after tau of tau_server steps."""
 LONGER = {
-    Side.CLIENT: r"$\tau=\tilde\tau+d$ with $d\ge0$",
-    Side.SERVER: r"$\tilde\tau=\tau+d$ with $d\ge0$",
+    Side.CLIENT: r"$\tau=\tilde\tau+d$ with $d\ge0$" + WAITS,
+    Side.SERVER: r"$\tilde\tau=\tau+d$ with $d\ge0$" + WAITS,
 }
 PRINTED_STEPS = {Side.CLIENT: tau, Side.SERVER: setting.tau_server}
 
