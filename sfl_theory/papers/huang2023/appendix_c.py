@@ -282,7 +282,7 @@ OPTIMA = (
         for one in w.equals(low(), f()(best))
     ),
 )
-ZERO = f"{ANY}; Gamma = 0 in every reading, as w* minimises every f_n"
+ZERO = f"{ANY}; {s.NO_GAMMA}"
 
 
 def at_start(start: tuple[int, int], coupled: bool) -> ModelData:

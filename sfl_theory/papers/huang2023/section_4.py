@@ -93,7 +93,7 @@ DIVIDED = Kind.TEXT(
     ),
     severity=Severity.PROOF,
     scope="whenever the next layer has a positive variance below the average so far; "
-    "the variance itself never falls with L_c",
+    "at one model the variance itself never falls with L_c",
     cause="The metric is divided by L_c, so it falls for every profile whose next "
     "layer lies below the average, the variance growing all the same.",
     uses="observation-2",
