@@ -61,7 +61,9 @@ ASSUMPTIONS = (
         "Assumption 1",
         "every F_k is non-convex",
         "No step of the proof uses it; Proposition 1 holds for convex F_k too. It is "
-        "read as 'not assumed convex': models that refute other entries are convex.",
+        "read as 'not assumed convex': models that refute other entries are convex. "
+        "One bump, the same for all clients and where no model comes, makes them "
+        "non-convex and changes neither side.",
     ),
     assumption(
         2,
@@ -225,13 +227,13 @@ def unequal_steps() -> ModelData:
     """Return two bowls with weights 1/3, 2/3 that make 1, 2 steps and stay at rest."""
     eta_ = Fraction(1, 2400)
     return federation(
-        [parabola(1, [0]), parabola(1, [1])],
-        [0],
+        [parabola(1, [0, 0]), parabola(1, [1, 0])],
+        [0, 0],
         weights=["1/3", "2/3"],
         numbers={S: 1, T: 8000, rate: eta_, setting.eps2: "4/9"},
         families={"more": [0, 1]},
-        points={rest: [[(4 - 2 * eta_) / (5 - 2 * eta_)]]},
-        best={f: ["2/3"]},
+        points={rest: [[(4 - 2 * eta_) / (5 - 2 * eta_), 0]]},
+        best={f: ["2/3", 0]},
     )
 
 
