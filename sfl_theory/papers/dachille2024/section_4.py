@@ -386,7 +386,8 @@ def refuted_halves(
 CONDITIONS = Kind.TEXT(
     "dachille2024/text/fedavg/conditions",
     "Sec. 4",
-    "The same whatever rates and numbers of steps the two halves have.",
+    "(entry of the audit) The same whatever rates and numbers of steps the two halves "
+    "have.",
     refuted_halves(
         TWO_RATES,
         partial(bowls, 0),

@@ -250,9 +250,9 @@ V2_RISES = tuple(
 CONTRADICTION = false(
     "text/han2024-l-c",
     "Sec. 5.2, against Sec. 4.2 of han2024",
-    "The figures of the two papers agree on L_c: SFL-V2's performance increases in L_c "
-    "on CIFAR-10 and CIFAR-100, as han2024 finds (and SFL-V1's, which is invariant "
-    "here).",
+    "(entry of the audit) The figures of the two papers agree on L_c: SFL-V2's "
+    "performance increases in L_c on CIFAR-10 and CIFAR-100, as han2024 finds (and "
+    "SFL-V1's, which is invariant here).",
     V2_RISES,
     "han2024: 'the performance increases in L_c' for both versions, L_c = 4 is used; "
     "here SFL-V2 is best at L_c = 1 on both CIFAR sets but for non-IID CIFAR10, and "
