@@ -303,8 +303,8 @@ STEPS = Kind.TEXT(
         "an epoch ends with a smaller batch",
     ),
     severity=Severity.SLIP,
-    scope="where the last batch is smaller; true where the batch size divides the "
-    "number of samples",
+    scope="for several epochs whose last batches are small; true where the batch size "
+    "divides the number of samples, and for one epoch",
     cause="the last batch of each epoch is smaller",
     repair=repaired(
         "B divides D: D = m B",

@@ -280,8 +280,8 @@ COND_ETA = Kind.CONDITION(
         "i counts from 0, as the rate of the first step is eta^0 in (3)",
     ),
     severity=Severity.CONSTANT,
-    scope=r"refuted for i = 0 and gamma = 8S/mu - 1 only, whatever S >= mu is",
-    cause="At i = 0 and gamma = 8S/mu - 1 the rate is 2/(8S - mu) > 1/(4S).",
+    scope="for i = 0 and E M < 8S/mu only, whatever S >= mu is",
+    cause="At i = 0 the rate is 2/(mu gamma), more than 1/(4S) where gamma < 8S/mu.",
     repair=claims.repaired(
         "i >= 1, or gamma = max(8S/mu, EM) for max(8S/mu - 1, EM)",
         proved(
