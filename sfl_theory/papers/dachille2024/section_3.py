@@ -102,9 +102,7 @@ def weighted() -> Says:
     noise = noise + w.over_clients(k, alpha * s.sigma2) / 2 + tau * s.eps2 / 2
     right = 4 / (T * tau) * f.gap(r.x(0)) + S / T * rate_squares * noise
     first = w.every_round(t, T, w.at_most(16 * S * eta() * tau, 1))
-    unbiased, moments, _ = s.assumption_3(r)
-    assumed = s.assumption_2(), unbiased, moments, s.assumption_4(), first, s.minimum()
-    return says(mean_gradient(r), right, *assumed)
+    return says(mean_gradient(r), right, *s.assumptions(r), first, s.minimum())
 
 
 def leaving_server() -> ModelData:

@@ -75,7 +75,8 @@ ASSUMPTIONS = (
         3,
         "(3), (4)",
         "stochastic gradients are unbiased with variance at most sigma_k^2",
-        "Fresh mini-batches, independent across clients, are not said but used.",
+        "That mini-batches are fresh is not said but used; clients' may depend on each "
+        "other.",
     ),
     assumption(
         4,
@@ -116,9 +117,9 @@ OWN = (
     "Lemma 2 is not used. Then the sum over rounds telescopes."
 )
 ONE_TAU = (
-    "proved for one tau for all clients, Lipschitz gradients and samples that are "
-    "independent across clients, which is not said; false for tau that depends on the "
-    "client, as its definition says: see prop-1/unequal-steps"
+    "for one tau for all clients and Lipschitz gradients; clients' samples may depend "
+    "on each other; false for tau that depends on the client, as its definition says: "
+    "see prop-1/unequal-steps"
 )
 
 
@@ -162,6 +163,7 @@ def sharper() -> Says:
             ),
         },
         *setting.assumptions(),
+        setting.INDEPENDENT,
         *setting.all_rounds(setting.rates()[:1]),
         setting.minimum(),
     )
@@ -180,7 +182,8 @@ SHARPER = Kind.PROPOSITION(
         r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: as "
         "han2024/thm-3.6/non_convex/linear-speedup, at half of its rates.",
     ),
-    scope="for one tau for all clients; the second condition on the rate is not needed",
+    scope="for one tau for all clients, whose samples are independent; the second "
+    "condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",
 )
 
