@@ -262,8 +262,7 @@ PROP_1_UNEQUAL = Kind.PROPOSITION(
     "f is minimised",
     uses="prop-1",
     repair=repaired(
-        "the same number of updates for all clients, as in the proof",
-        setting.proved(PRINTED, equal_steps.proposition_1),
+        "the same number of updates for all clients, as in the proof", *PROP_1.parts
     ),
 )
 
