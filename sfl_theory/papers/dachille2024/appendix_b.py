@@ -125,8 +125,8 @@ LIPSCHITZ = Kind.ASSUMPTION(
         f"Lemma 1 with (2) as printed; {s.CLIENT_BY_CLIENT}",
     ),
     severity=Severity.PROOF,
-    scope="under (2) as printed; every other entry reads (2) as Lipschitz gradients; "
-    "whether Proposition 1 holds under (2) alone is not known",
+    scope="under (2) as printed; every other entry reads (2) as Lipschitz gradients, "
+    "but prop-1/one-sided, where Proposition 1 fails under (2) alone",
     cause="(2) bounds curvature from above only",
     repair=repaired(
         "assume Lipschitz gradients",

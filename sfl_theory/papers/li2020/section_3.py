@@ -177,7 +177,7 @@ THEOREM_1 = Kind.THEOREM(
         says(F.gap(run.x(R)), bound(after_rounds(E * R)), *EVERYWHERE, *RULE, *ROUNDS),
         lambda: rounds.theorem_1(count("R"), sharp=False),
         "The bound of the first part is smaller.",
-        "T = E R is the number of all steps",
+        "T = E R is the number of all steps, after which FedAvg ends",
     ),
     proved(
         says(
