@@ -29,15 +29,11 @@ from sfl_theory.claims import (
     whole,
 )
 from sfl_theory.models.federated import FederatedRun
-from sfl_theory.papers import PAPERS
+from sfl_theory.papers import PAPERS, about
 from sfl_theory.plain import plain
 
 STATUSES = ("proved", "refuted", "unproved")
 METHODS = {"proved": "certificate", "refuted": "instance", "unproved": "none"}
-ROWS = (
-    "Rows of han2024's Tables 2-3 that belong to theorems of other papers are entered "
-    "as unproved. "
-)
 
 Json = None | str | list[str] | dict[str, "Json"]
 
@@ -48,11 +44,13 @@ def coverage(papers: Iterable[str] = PAPERS) -> str:
     Args:
         papers: that are shown.
     """
-    return (
+    own = [paper.lacks for paper in map(about, papers) if paper and paper.lacks]
+    return " ".join((
         "Not in the ledger: what the papers read off figures without printed numbers, "
-        f"and definitions. {ROWS * ('han2024' in papers)}What is not in the ledger is "
-        "not claimed."
-    )
+        "and definitions.",
+        *own,
+        "What is not in the ledger is not claimed.",
+    ))
 
 
 @dataclass(frozen=True)

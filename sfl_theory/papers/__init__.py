@@ -18,12 +18,15 @@ class Paper:
         authors: as printed.
         version: where it appeared.
         address: where it is to be found; "": unknown.
+        lacks: sentences on what of it is not entered, or without a verdict, besides
+            what `sfl_theory.ledger.coverage` says of all papers.
     """
 
     title: str
     authors: tuple[str, ...]
     version: str
     address: str = ""
+    lacks: str = ""
 
 
 def about(key: str) -> Paper | None:

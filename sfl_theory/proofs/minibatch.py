@@ -10,7 +10,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import derived, foundations, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs.foundations import Above
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, sigma2, t
 from sfl_theory.proofs.mean_steps import MeanStep
 from sfl_theory.proofs.minibatch_stepwise import K, Walk, over
@@ -119,18 +118,15 @@ def at_rate(theorem: Theorem, rate: Ratio) -> Theorem:
     return rules.instantiate(theorem, ((RATE, rate),), ())
 
 
-def self_bounding(
-    p: k.Vec, low: Ratio, side: k.Side | None = None, above: Above = derived.majorant
-) -> Theorem:
+def self_bounding(p: k.Vec, low: Ratio, side: k.Side | None = None) -> Theorem:
     """Return ``||grad F_n(p)||^2 <= 2S (F_n(p) - low)``, or of a block of it.
 
-    It is assumed that low is at most F_n after a step of 1/S. `above` is the rule that
-    bounds F_n from above.
+    It is assumed that low is at most F_n after a step of 1/S.
     """
     g = k.gradient(k.Local(n), p)
     below = p - (g if side is None else k.part(side, g)) * (1 / S)
     least = rules.assume(k.value_of(k.Local(n), below) - k.constant(low))
-    return combine((above(k.Local(n), S, p, below), 2 * S), (least, 2 * S))
+    return combine((derived.majorant(k.Local(n), S, p, below), 2 * S), (least, 2 * S))
 
 
 def first_bound(p: k.Vec, low: Ratio, side: k.Side, at_best: k.Vec) -> Theorem:
@@ -163,7 +159,7 @@ def _middle(p: k.Vec) -> k.Vec:
     return k.summed(k.CLIENTS, n, p * k.weight(n))
 
 
-def whole_step(p: k.Vec, low: Ratio, above: Above = derived.majorant) -> Theorem:
+def whole_step(p: k.Vec, low: Ratio) -> Theorem:
     """Return ``||w - x* - eta g||^2 <= (1 - mu eta)||w - x*||^2 + 2V + 6S eta^2 C``.
 
     w and g are the means of local models p and of the gradients there, V the mean of
@@ -174,7 +170,7 @@ def whole_step(p: k.Vec, low: Ratio, above: Above = derived.majorant) -> Theorem
     young = combine((u + g * ETA, 1 / ETA))
     back = combine(
         derived.convex(k.Local(n), mu, w, p),
-        (self_bounding(w, low, None, above), ETA / 2),
+        (self_bounding(w, low), ETA / 2),
         (own * ETA - u, 1 / (2 * ETA)),
         (u, mu / 2),
     )
@@ -189,7 +185,7 @@ def whole_step(p: k.Vec, low: Ratio, above: Above = derived.majorant) -> Theorem
     ]
     return combine(
         (rules.jensen(k.CLIENTS, n, k.weight(n), g), ETA**2),
-        (over(self_bounding(p, low, None, above)), 2 * ETA**2),
+        (over(self_bounding(p, low)), 2 * ETA**2),
         (over(young), ETA),
         (over(derived.convex(k.Local(n), mu, p, BEST)), 2 * ETA),
         (rules.linear(k.CLIENTS, n, g * k.weight(n), d), 2 * ETA),

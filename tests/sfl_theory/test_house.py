@@ -35,7 +35,7 @@ MAY = {
         "proofs.export",
         "threads",
     },
-    "ledger": {"claims", "plain", "models", "papers.PAPERS"},
+    "ledger": {"claims", "plain", "models", "papers.PAPERS", "papers.about"},
 }
 """Folder or module -> what of ``sfl_theory`` it may import."""
 FOREIGN = {"torch", "matplotlib", "sfl_train", "bounds", "figures", "scipy", "sklearn"}

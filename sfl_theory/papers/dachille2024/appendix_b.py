@@ -125,8 +125,8 @@ LIPSCHITZ = Kind.ASSUMPTION(
         f"Lemma 1 with (2) as printed; {s.CLIENT_BY_CLIENT}",
     ),
     severity=Severity.PROOF,
-    scope="under (2) as printed; every other entry reads (2) as Lipschitz gradients; "
-    "whether Proposition 1 holds under (2) alone is not known",
+    scope="under (2) as printed; every other entry reads (2) as Lipschitz gradients, "
+    "but prop-1/one-sided, where Proposition 1 fails under (2) alone",
     cause="(2) bounds curvature from above only",
     repair=repaired(
         "assume Lipschitz gradients",
@@ -235,10 +235,9 @@ def coin_on_the_server(first: bool) -> ModelData:
     """Return two bowls on the server at their minimum, noise +-1, two steps."""
     here: dict[str | Number, int | Fraction | str] = {i: 0} if first else {}
     return federation(
-        [parabola(1, [0])] * 2,
-        [0],
-        client_size=0,
-        noise=[coin(1)] * 2,
+        [parabola(1, [0, 0])] * 2,
+        [0, 0],
+        noise=[coin(0, 1)] * 2,
         rounds=1,
         numbers={S: 1, s.eps2: 0, t: 0, tau: 2, **here},
         families={"c": [1, 1], "sigma2": [1, 1]},
@@ -249,6 +248,10 @@ def coin_on_the_server(first: bool) -> ModelData:
 SAMPLES = (
     "g^{t,i} and g^t belong to different samples: their difference keeps the noise, "
     "however small the rate is"
+)
+ONE_SAMPLE = (
+    "; one mini-batch for the whole round, as in Algorithm 1, and every sample's loss "
+    "S-smooth would make (12) right, but no later gradient unbiased, which (18) needs"
 )
 NOISY = (
     r"At the minimum, noise $\pm1$: $E|g^1-g^0|^2=1+(1+\eta)^2$, the bound is small."
@@ -287,8 +290,9 @@ def accumulation(
             f"1/(2 S tau); {s.CLIENT_BY_CLIENT}",
         ),
         severity=Severity.PROOF if side or kind is Kind.EQUATION else Severity.THEOREM,
-        scope="refuted for every sigma > 0 and small rates; true without noise"
-        + (", with the whole gradient on the right" if side else ""),
+        scope="for every sigma > 0 and small rates; true without noise"
+        + (", with the whole gradient on the right" if side else "")
+        + ONE_SAMPLE,
         cause=SAMPLES,
         uses=uses,
         first_failure="eq-12" if kind is Kind.LEMMA else "",
@@ -337,7 +341,7 @@ EQ_12 = Kind.EQUATION(
         f"with i for i - 1; {s.CLIENT_BY_CLIENT}",
     ),
     severity=Severity.PROOF,
-    scope="refuted for every sigma > 0 and small rates; true without noise",
+    scope=f"for every sigma > 0 and small rates; true without noise{ONE_SAMPLE}",
     cause=SAMPLES,
     uses="assumption-2",
     repair=repaired(

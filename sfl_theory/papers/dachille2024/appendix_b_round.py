@@ -21,7 +21,6 @@ from sfl_theory.papers.dachille2024.appendix_b import drift_bound, own, steps
 from sfl_theory.papers.dachille2024.section_4 import OWN, average
 from sfl_theory.papers.dachille2024.setting import F, K, S, eps2, eta, f, i, tau, theta
 from sfl_theory.proofs import equal_steps
-from sfl_theory.proofs import equal_steps as blocks
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form
 
@@ -133,7 +132,7 @@ def eq_18(side: Side) -> Claim:
         (turn(side), right(side)),
         (1, 200, 2),
         (turn(side), right(None)),
-        blocks.eq_18,
+        equal_steps.eq_18,
         (),
         r"$-\langle g,M\rangle\le\frac{1}{2\tau}\|\tau g-M\|^2-\frac\tau2\|g\|^2$, "
         "the noise is centred; Jensen, Lipschitz continuity of the whole gradient.",
@@ -154,7 +153,7 @@ def eq_19(side: Side) -> Claim:
         (left, drift_bound(slope(side))),
         (0, 100, 3),
         (left, drift_bound(slope())),
-        blocks.eq_19,
+        equal_steps.eq_19,
         (appendix_b.LEMMA_1_RATE,),
         "A block is not longer than its vector; Lemma 1.",
         "the whole gradient of f",
@@ -183,7 +182,7 @@ def eq_20(side: Side, name: str) -> Claim:
         (turn(side), (-half + cubic * s.squares()) * slope(side) + noise),
         (1, 200, 2),
         (turn(side), -(half * slope(side)) + cubic * s.squares() * slope() + noise),
-        blocks.eq_20,
+        equal_steps.eq_20,
         (appendix_b.LEMMA_1_RATE,),
         "(18) with whole displacements, and Lemma 1.",
         "the whole gradient of f in the second term",
@@ -204,7 +203,7 @@ def eq_21(side: Side) -> Claim:
         (size(side), scale / 2 * printed),
         (1, -10, 2),
         (size(side), scale * true),
-        blocks.eq_21,
+        equal_steps.eq_21,
         (),
         "Jensen over clients and steps, Young; the first noise is centred.",
         r"the factor 2 (and $\theta_k^{t,0}$, which is $\theta^t$)",
@@ -231,7 +230,7 @@ def eq_23(side: Side, name: str) -> Claim:
         (size(side), right(2, side)),
         (0, 100, 2),
         (size(side), right(4, None)),
-        blocks.eq_23,
+        equal_steps.eq_23,
         (appendix_b.LEMMA_2_RATE,),
         "Jensen over clients and steps; the noise is centred; local gradients by "
         "those at theta, drift. Lemma 2 is not used.",

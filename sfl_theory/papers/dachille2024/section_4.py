@@ -11,7 +11,15 @@ from sfl_theory import written as w
 from sfl_theory.claims import Kind, Part, Says, Severity, broken, equal, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Pace, Participants, Split
-from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.models.federation import (
+    coin,
+    federation,
+    huber,
+    parabola,
+    plus,
+    quadratic,
+    tilt,
+)
 from sfl_theory.papers.dachille2024 import setting
 from sfl_theory.papers.dachille2024.setting import F, K, S, T, eta, f, i, k, t, tau, v1
 from sfl_theory.proofs import equal_steps
@@ -61,7 +69,9 @@ ASSUMPTIONS = (
         "Assumption 1",
         "every F_k is non-convex",
         "No step of the proof uses it; Proposition 1 holds for convex F_k too. It is "
-        "read as 'not assumed convex': models that refute other entries are convex.",
+        "read as 'not assumed convex': models that refute other entries are convex. "
+        "One bump, the same for all clients and where no model comes, makes them "
+        "non-convex and changes neither side.",
     ),
     assumption(
         2,
@@ -73,7 +83,8 @@ ASSUMPTIONS = (
         3,
         "(3), (4)",
         "stochastic gradients are unbiased with variance at most sigma_k^2",
-        "Fresh mini-batches, independent across clients, are not said but used.",
+        "That mini-batches are fresh is not said but used; clients' may depend on each "
+        "other.",
     ),
     assumption(
         4,
@@ -114,9 +125,10 @@ OWN = (
     "Lemma 2 is not used. Then the sum over rounds telescopes."
 )
 ONE_TAU = (
-    "proved for one tau for all clients, Lipschitz gradients and samples that are "
-    "independent across clients, which is not said; false for tau that depends on the "
-    "client, as its definition says: see prop-1/unequal-steps"
+    "for one tau for all clients and Lipschitz gradients; clients' samples may depend "
+    "on each other; false for tau that depends on the client, as its definition says "
+    "(prop-1/unequal-steps), and under (2) by the letter, from above only "
+    "(prop-1/one-sided)"
 )
 
 
@@ -160,6 +172,7 @@ def sharper() -> Says:
             ),
         },
         *setting.assumptions(),
+        setting.INDEPENDENT,
         *setting.all_rounds(setting.rates()[:1]),
         setting.minimum(),
     )
@@ -178,7 +191,8 @@ SHARPER = Kind.PROPOSITION(
         r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: as "
         "han2024/thm-3.6/non_convex/linear-speedup, at half of its rates.",
     ),
-    scope="for one tau for all clients; the second condition on the rate is not needed",
+    scope="for one tau for all clients, whose samples are independent; the second "
+    "condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",
 )
 
@@ -225,13 +239,13 @@ def unequal_steps() -> ModelData:
     """Return two bowls with weights 1/3, 2/3 that make 1, 2 steps and stay at rest."""
     eta_ = Fraction(1, 2400)
     return federation(
-        [parabola(1, [0]), parabola(1, [1])],
-        [0],
+        [parabola(1, [0, 0]), parabola(1, [1, 0])],
+        [0, 0],
         weights=["1/3", "2/3"],
         numbers={S: 1, T: 8000, rate: eta_, setting.eps2: "4/9"},
         families={"more": [0, 1]},
-        points={rest: [[(4 - 2 * eta_) / (5 - 2 * eta_)]]},
-        best={f: ["2/3"]},
+        points={rest: [[(4 - 2 * eta_) / (5 - 2 * eta_), 0]]},
+        best={f: ["2/3", 0]},
     )
 
 
@@ -257,9 +271,71 @@ PROP_1_UNEQUAL = Kind.PROPOSITION(
     "f is minimised",
     uses="prop-1",
     repair=repaired(
-        "the same number of updates for all clients, as in the proof",
-        setting.proved(PRINTED, equal_steps.proposition_1),
+        "the same number of updates for all clients, as in the proof", *PROP_1.parts
     ),
+)
+
+# Smooth from above only --------------------------------------------------------------
+
+two = setting.run(steps=w.number(2))
+gap = w.nonnegative("gap", r"(f(\theta^0) - f(\theta^*))")
+here = two.x(t)
+RESTING = says(
+    eta() * w.norm2(f.gradient(here)),
+    w.form(4 / (T * 2) * gap)
+    + w.form(
+        16
+        * K
+        * S
+        * 2
+        * eta() ** 2
+        * w.over_clients(k, setting.alpha**2 * (setting.sigma2 + setting.eps2))
+    ),
+    setting.assumption_2_printed(),
+    *setting.assumption_3(two),
+    setting.assumption_4(),
+    *setting.rates(w.number(2)),
+    w.at_most(w.norm2(two.x(t + 1) - here), 0).called(
+        "a round of two steps does not move the model"
+    ),
+)
+
+
+def ridge() -> ModelData:
+    """Return clients on a ridge: f' is -640 x up to 1/640, -1 from there on."""
+    hill = plus(
+        quadratic([[-640, 0], [0, 0]], [640, 0]), huber([1, 0], "641/640", 1, 640)
+    )
+    return federation(
+        [plus(hill, tilt(-2, 0)), plus(hill, tilt(2, 0))],
+        ["1/640", 0],
+        numbers={S: 1, setting.eps2: 4, T: 1_000_000, gap: 300, t: 0},
+        families={"sigma2": [0, 0]},
+        rates={"eta": Fraction(1, 160)},
+    )
+
+
+PROP_1_ONE_SIDED = Kind.PROPOSITION(
+    "dachille2024/prop-1/one-sided",
+    "Proposition 1, Assumption 2",
+    "(6) with (2) as it is printed, from above only.",
+    broken(
+        RESTING,
+        ridge,
+        "A ridge at 0, f' = -1 to its right: in two steps from 1/640 one client goes "
+        "down on this side by 6/160; the other goes over the ridge, which the upper "
+        "bound (2) lets be as sharp as one likes, and down on the other side by as "
+        "much. Their mean stays, though f falls there.",
+        "without noise, from a model that a round does not move, so all T summands are "
+        "equal; the gap is any number: f can be continued beyond where the clients "
+        "come, with curvature at most S, to a least value less than 300 below",
+    ),
+    severity=Severity.SLIP,
+    scope="for (2) taken by the letter; true for Lipschitz gradients, which 'S-smooth' "
+    "commonly means and the proof uses: assumption-2/lipschitz",
+    cause="where gradients may jump downhill, two models next to each other part",
+    uses="prop-1",
+    repair=repaired("assume Lipschitz gradients", *PROP_1.parts),
 )
 
 # One notation for tau ----------------------------------------------------------------
@@ -301,8 +377,8 @@ STEPS = Kind.TEXT(
         "an epoch ends with a smaller batch",
     ),
     severity=Severity.SLIP,
-    scope="where the last batch is smaller; true where the batch size divides the "
-    "number of samples",
+    scope="for several epochs whose last batches are small; true where the batch size "
+    "divides the number of samples, and for one epoch",
     cause="the last batch of each epoch is smaller",
     repair=repaired(
         "B divides D: D = m B",
@@ -384,7 +460,8 @@ def refuted_halves(
 CONDITIONS = Kind.TEXT(
     "dachille2024/text/fedavg/conditions",
     "Sec. 4",
-    "The same whatever rates and numbers of steps the two halves have.",
+    "(entry of the audit) The same whatever rates and numbers of steps the two halves "
+    "have.",
     refuted_halves(
         TWO_RATES,
         partial(bowls, 0),
@@ -412,6 +489,7 @@ CLAIMS = (
     COND_ETA,
     SHARPER,
     PROP_1_UNEQUAL,
+    PROP_1_ONE_SIDED,
     STEPS,
     FEDAVG,
     CONDITIONS,

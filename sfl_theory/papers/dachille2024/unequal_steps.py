@@ -92,6 +92,7 @@ ONE_ROUND = says(
     + w.form(cost(eta() ** 2, eta() ** 3)),
     s.assumption_2(),
     *s.assumption_3(),
+    s.INDEPENDENT,
     few,
     rate(),
     near(),

@@ -43,7 +43,7 @@ THEOREM_36 = Kind.THEOREM(
     "The mean squared gradient, weighted with the learning rates.",
     *appendix_d.EQ_89.parts,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
-    "the proof uses that clients' samples are independent, which 3.2 does not say",
+    "clients' samples may depend on each other, as 3.2 leaves it open",
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
     "are false.",
     uses="eq-78 lemma-C.6 lemma-C.7 prop-C.4 eq-89 cond-3.6/non_convex",
@@ -86,8 +86,8 @@ THEOREM_38 = Kind.THEOREM(
     TITLE,
     *DECIDED,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24), "
-    "updates aggregated; the proof uses that clients' samples are independent, which "
-    "3.2 does not say; for models aggregated as in (3) refuted, see .../eq-3",
+    "updates aggregated; clients' samples may depend on each other, as 3.2 leaves it "
+    "open; for models aggregated as in (3) refuted, see .../eq-3",
     words="A proof of its own: the paper's rests on Lemmas C.6 and C.7 for blocks, "
     "which are false.",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-155 cond-3.8/non_convex",

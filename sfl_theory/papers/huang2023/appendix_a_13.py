@@ -109,15 +109,19 @@ EQ_12_WEIGHTS = Kind.EQUATION(
 )
 
 
+OPPOSED = (
+    quadratic(((1, "1/2"), ("1/2", 1)), (-1, 0)),
+    quadratic(((1, "-1/2"), ("-1/2", 1)), (1, 0)),
+)
+r""":math:`\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)`; the mean is :math:`\frac12\|w\|^2`."""
+
+
 def inconsistent(
     start: tuple[int, int], numbers: Mapping[str | Number, Exact] | None = None
 ) -> ModelData:
-    r"""Return :math:`f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)`."""
+    """Return two clients with `OPPOSED`."""
     return federation(
-        [
-            quadratic(((1, "1/2"), ("1/2", 1)), (-1, 0)),
-            quadratic(((1, "-1/2"), ("-1/2", 1)), (1, 0)),
-        ],
+        OPPOSED,
         start,
         numbers={t: 0, **(numbers or {})},
         rates={"eta": "1/4"},
@@ -220,7 +224,8 @@ EQ_13_2 = Kind.EQUATION(
         "which nothing is assumed)",
     ),
 )
-AT_BEST = f().gradient(best, SERVER) + w.server(one.xi(n, i, 0))
+SLOPE = f().gradient(best, SERVER)
+AT_BEST = SLOPE + w.server(one.xi(n, i, 0))
 
 
 def jensen_bound() -> Theorem:
@@ -244,7 +249,7 @@ def weighted_bound() -> Theorem:
     )
 
 
-FRESH_AT_BEST = f().gradient(best, SERVER) + s.once(w.server(one.xi(n, i, j)))
+FRESH_AT_BEST = SLOPE + s.once(w.server(one.xi(n, i, j)))
 
 
 def spread_noise(clients: int) -> ModelData:
@@ -364,19 +369,19 @@ EQ_13_4 = Kind.EQUATION(
     "Assumptions 1-2 speak of the mean.",
     uses="assumption-1 assumption-2",
 )
-BREGMAN = f()(point) - f()(best) - w.inner(f().gradient(best), point - best)
+BREGMAN = f()(point) - f()(best) - w.inner(SLOPE, point - best)
 
 
 def bregman_mean() -> Theorem:
     """Return that the clients' Bregman distances have mean F(w) - F(w*)."""
     x, low = point.value, best.value
-    own = f().gradient(best).value * p().value
+    block = w.server(point - best).value
     uses = [
         (rules.mean_value(x), 1),
         (rules.mean_value(low), -1),
-        (rules.mean_gradient(low, x - low), -1),
-        (rules.linear(CLIENTS, n, own, x - low), -1),
-        (rules.stationary(F.value, x - low), 1),
+        (rules.mean_gradient(low, block), -1),
+        (rules.linear(CLIENTS, n, (p() * SLOPE).value, x - low), -1),
+        (rules.stationary(F.value, block), 1),
     ]
     return combine(*[(theorem, c * 4 * S.value) for theorem, c in uses])
 

@@ -315,7 +315,7 @@ EQ_15_SIGN = Kind.EQUATION(
         r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): $F(w)<F(w_c,0)$.",
     ),
     severity=Severity.PROOF,
-    scope="for blocks that interact, away from w_c*",
+    scope="for blocks that interact, away from w_c*; the last line of (14) uses it too",
     cause="w_s* minimises F(w_c*, .), not F(w_c, .).",
     repair=entered.repaired(
         "w_c* for w_c",

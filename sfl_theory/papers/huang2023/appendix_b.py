@@ -101,7 +101,7 @@ LEMMA_2 = Kind.LEMMA(
         f"{OFF}, noise $\\pm\\frac18$ in $w_c$: the mean gradient has client "
         r"block $\frac12$, so $w_c$ leaves $w_c^*$ by $\frac1{12}$; on the "
         r"right only the noise is left.",
-        f"{STEP}; Gamma = 0 in every reading, as w* minimises every f_n",
+        f"{STEP}; {s.NO_GAMMA}",
     ),
     severity=Severity.THEOREM,
     scope="already for equal clients; true for whole vectors (Li et al., ICLR 2020)",

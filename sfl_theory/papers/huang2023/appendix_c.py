@@ -282,7 +282,7 @@ OPTIMA = (
         for one in w.equals(low(), f()(best))
     ),
 )
-ZERO = f"{ANY}; Gamma = 0 in every reading, as w* minimises every f_n"
+ZERO = f"{ANY}; {s.NO_GAMMA}"
 
 
 def at_start(start: tuple[int, int], coupled: bool) -> ModelData:
@@ -335,7 +335,8 @@ EQ_33 = Kind.EQUATION(
         "misprint in one of them, which does not matter here",
     ),
     severity=Severity.PROOF,
-    scope="already for equal clients, where the blocks interact",
+    scope="already for equal clients; with f_n* and Gamma at the present w_s as well, "
+    "where the blocks interact",
     cause="At w_c = w_c*, Gamma = 0 the right side is 0, C is not.",
     uses="eq-33/1 cond-eta",
 )

@@ -10,10 +10,25 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import NamedFunction, Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023 import setting as s
-from sfl_theory.papers.huang2023.appendix_a_13 import inconsistent, two
-from sfl_theory.papers.huang2023.section_3_rates import SERVER
-from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, away, best, i, mu, n, t
+from sfl_theory.papers.huang2023.appendix_a_13 import OPPOSED, inconsistent, two
+from sfl_theory.papers.huang2023.section_3_rates import SERVER, server_bound
+from sfl_theory.papers.huang2023.setting import (
+    R2,
+    E,
+    F,
+    K,
+    M,
+    S,
+    T,
+    away,
+    best,
+    i,
+    mu,
+    n,
+    t,
+)
 from sfl_theory.proofs import derived
+from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
@@ -37,6 +52,21 @@ def descended(at: Vector, name: str) -> Vector:
 
 
 ALONE = descended(descended(two.x(t), r"\hat{w}"), r"\hat{w}^{+}")
+PRINTED = s.stepwise(s.printed_rate)
+
+
+def drifting() -> ModelData:
+    """Return six equal clients without noise, three of each function, E M = 24."""
+    return federation(
+        OPPOSED * 3,
+        (0, 0),
+        numbers={mu: "1/2", S: "3/2", s.above_7: 17, R2: "80/9", T: 1, E: 3, M: 8},
+        families={"sigma2": (0,) * 6},
+        best={F: (0, 0)},
+        box=(("-4/3", "4/3"), ("-2/3", "2/3")),
+    )
+
+
 NON_IID = Kind.TEXT(
     "huang2023/text/server-non-iid",
     "Introduction, Sec. Convergence analysis",
@@ -57,6 +87,21 @@ NON_IID = Kind.TEXT(
         r"moves by $\frac1{32}$; equal clients never move.",
         "a round of two local steps without noise, against two steps of "
         "gradient descent on F (w-hat), which equal clients make",
+    ),
+    broken(
+        says(
+            away(PRINTED.x(T), SERVER),
+            server_bound(PRINTED, T * E * M),
+            *s.assumptions(PRINTED),
+            *s.gamma_printed(K),
+        ),
+        drifting,
+        r"The same functions, three clients of each with $p_n=\frac16$, no noise, from "
+        r"$w^*=0$: in a round of 24 steps the clients drift to both sides and drive "
+        r"$w_s$ away together; the bound is of order $\frac1{N^2}$, and "
+        r"$R^2=\frac{80}9$ holds wherever a client may come.",
+        "Proposition 1 itself, for any number of local steps, with p_n = 1/N: (9) does "
+        "not contain delta",
     ),
     severity=Severity.THEOREM,
     scope="from two local steps in a round on; with one the server's step is along the "
@@ -235,8 +280,8 @@ COND_ETA = Kind.CONDITION(
         "i counts from 0, as the rate of the first step is eta^0 in (3)",
     ),
     severity=Severity.CONSTANT,
-    scope=r"refuted for i = 0 and gamma = 8S/mu - 1 only, whatever S >= mu is",
-    cause="At i = 0 and gamma = 8S/mu - 1 the rate is 2/(8S - mu) > 1/(4S).",
+    scope="for i = 0 and E M < 8S/mu only, whatever S >= mu is",
+    cause="At i = 0 the rate is 2/(mu gamma), more than 1/(4S) where gamma < 8S/mu.",
     repair=claims.repaired(
         "i >= 1, or gamma = max(8S/mu, EM) for max(8S/mu - 1, EM)",
         proved(

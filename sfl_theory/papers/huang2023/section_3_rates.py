@@ -202,6 +202,9 @@ PULLED_CLIENT = Model(
 SERVER_SIDE = says(
     away(r.x(T), SERVER), server_bound(r, T), *s.assumptions(r), *s.gamma_printed()
 )
+SERVER_REPAIR = joint_repair(
+    SERVER, "initial distance of both blocks, R^2 without 1/N^2, the clients' drift"
+)
 PROP_1 = Kind.PROPOSITION(
     "huang2023/prop-1",
     "Proposition 1, (9)",
@@ -212,14 +215,12 @@ PROP_1 = Kind.PROPOSITION(
         reading=ONE_STEP,
     ),
     severity=Severity.THEOREM,
-    scope="with noise, here for unequal weights; for equal ones a model with N = 13 "
-    "noisy clients, R = sigma and one step from w* breaks it as well (2^13 outcomes, "
-    "not replayed here), and (13)-(15) break at N = 3 and 5; without noise for N = 1 "
-    "(prop-1/coupling)",
+    scope="with noise, here for unequal weights; for equal ones without noise as well: "
+    "for six clients that differ (text/server-non-iid), for one (prop-1/coupling)",
     cause="The bound is of order 1/N^2, the variance of a mean of N gradients 1/N.",
     uses="eq-18 cond-eta",
     first_failure="eq-12/weights",
-    repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
+    repair=SERVER_REPAIR,
 )
 PROP_1_COUPLING = Kind.PROPOSITION(
     "huang2023/prop-1/coupling",
@@ -240,7 +241,7 @@ PROP_1_COUPLING = Kind.PROPOSITION(
     cause="The bound lacks the initial distance of the client block.",
     uses="eq-18 cond-eta",
     first_failure="eq-15/sign",
-    repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
+    repair=SERVER_REPAIR,
 )
 PROP_2 = Kind.PROPOSITION(
     "huang2023/prop-2",
@@ -256,7 +257,7 @@ PROP_2 = Kind.PROPOSITION(
             *s.one_optimum(),
         ),
         PULLED_CLIENT,
-        reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
+        reading=f"{ONE_STEP}; {s.NO_GAMMA}",
     ),
     severity=Severity.THEOREM,
     scope="already for one client without noise, S/mu = 500",

@@ -92,8 +92,9 @@ DIVIDED = Kind.TEXT(
         "v is the gradient variance of L_c layers, v' that of the next one",
     ),
     severity=Severity.PROOF,
-    scope="whenever the next layer has a positive variance below the average so far; "
-    "the variance itself never falls with L_c",
+    scope="where how a model varies is the variance of all of it, whenever the next "
+    "layer has a positive variance below the average so far; at one model the variance "
+    "itself never falls with L_c",
     cause="The metric is divided by L_c, so it falls for every profile whose next "
     "layer lies below the average, the variance growing all the same.",
     uses="observation-2",

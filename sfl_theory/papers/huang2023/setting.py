@@ -244,6 +244,12 @@ def assumptions(r: Run) -> tuple[Assumed, ...]:
     )
 
 
+NO_GAMMA = (
+    "w* minimises every f_n, so Gamma = 0, or less if its w_s is not w_s*, which "
+    "makes the right side smaller still"
+)
+
+
 def one_optimum() -> tuple[Assumed, ...]:
     r"""Return :math:`\Gamma=0`: w* minimises every :math:`f_n`."""
     flat = w.at_most(w.norm2(f().gradient(best)), 0)

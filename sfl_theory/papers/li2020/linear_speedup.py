@@ -26,9 +26,8 @@ from sfl_theory.written import Assumed, Form, Number, Written
 
 gamma = s.wide
 Rates = tuple[k.RoundFamily, k.Rate]
-UPPER = w.every_client(s.k, w.majorised(w.local(s.k), L)).called("Assumption 1")
 LARGER = w.maximum(gamma, 8 * kappa, E)
-ASSUMED = (UPPER, s.CONVEX, *s.FAIR, s.VARIANCE, s.MINIMUM, *LARGER)
+ASSUMED = (s.SMOOTH, s.CONVEX, *s.FAIR, s.VARIANCE, s.MINIMUM, *LARGER)
 """Of both theorems."""
 RATES = counted_steps.Falling(2, 3, Fraction(1))
 
@@ -130,8 +129,7 @@ LINEAR_SPEEDUP = Kind.THEOREM(
         r"p_k^2\sigma_k^2+\frac{12L}{\mu^3}G^2i^2(1+\frac{3i}{\gamma+1})$.",
         "the rates and assumptions are Theorem 1's",
     ),
-    scope="with Assumption 4 along the run, after whole rounds; Assumption 1 as an "
-    "upper bound. At most the printed bound, whose 2B has the noise twice, "
+    scope="after whole rounds. At most the printed bound: its 2B has the noise twice, "
     "6L Gamma and (E-1)^2 G^2 at 1/T.",
 )
 
@@ -154,9 +152,9 @@ NO_BOUNDED_GRADIENTS = Kind.THEOREM(
         r"\delta^2)$, for gradient steps of one function come nearer to each other, "
         r"and Young with $\frac1{2r}$; "
         r"$(x-1)(x-2)((x-3)\Delta+\frac{20L}{3\mu}(r+1)D)$ is summed.",
-        "without Assumption 4, which excludes Assumption 2 on R^d",
+        "without Assumption 4, which at every w would exclude Assumption 2",
     ),
-    scope="after whole rounds; Assumption 1 as an upper bound; delta bounds how far "
-    "the gradients of F_k and F are apart at every point",
+    scope="after whole rounds; delta bounds how far the gradients of F_k and F are "
+    "apart at every point",
 )
 CLAIMS = (LINEAR_SPEEDUP, NO_BOUNDED_GRADIENTS)

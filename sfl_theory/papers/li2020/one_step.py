@@ -64,7 +64,7 @@ def heterogeneous() -> Theorem:
 def lemma_1() -> Theorem:
     """Return Lemma 1: the noise is fresh, and the step without it (`whole_step`)."""
     h, d = rate(J), STEP.middle - BEST
-    whole = minibatch.whole_step(WALK.point(J), LEAST, rules.smooth)
+    whole = minibatch.whole_step(WALK.point(J), LEAST)
     z = averaged(terms.noise(WALK.run, n, now, J))
     return combine(
         STEP.square(),

@@ -17,7 +17,7 @@ from sfl_theory.papers.li2020 import one_step as st
 from sfl_theory.papers.li2020.one_step import WALK, of_paper
 from sfl_theory.proofs import derived
 from sfl_theory.proofs.counted_steps import EARLY, at_step, eta, rate
-from sfl_theory.proofs.foundations import smooth_mean, value_gap
+from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.minibatch_stepwise import BEST, MADE, J, K, S, j, mu, now, t
 from sfl_theory.proofs.notation import combine, nat, of, positive, steps, sum_over
 
@@ -226,7 +226,7 @@ def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> The
     spare = combine((more, 4 / mu**2 * c), target=constant(rest))
     return combine(
         (near, c),
-        value_gap(S, p, smooth_mean),
+        value_gap(S, p),
         (spare, st.noises()),
         (st.heterogeneous(), 6 * S * rest),
         (iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1)),

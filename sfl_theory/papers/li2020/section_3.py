@@ -58,8 +58,8 @@ STRONG = w.convex(h, mu).called("Assumption 2")
 CLASH = Kind.ASSUMPTION(
     "li2020/assumption-4/everywhere",
     "Sec. 3.1",
-    "Assumptions 2 and 4 hold together on a set of diameter 2G/mu at most, so never on "
-    "all of R^d, where the paper states them.",
+    "(entry of the audit) Assumption 2, and 4 at every w, which the paper does not ask "
+    "for, hold together on a set of diameter 2G/mu at most, so never on all of R^d.",
     Part(
         says(w.norm2(x - y), 4 * G2 / mu**2, STRONG, *STEEP),
         Proof(
@@ -81,7 +81,8 @@ CLASH = Kind.ASSUMPTION(
             vacuous="the statement is that the assumptions exclude each other",
         ),
     ),
-    scope="so on R^d the theorem would say nothing; Assumption 4 is read along the run",
+    scope="so Assumption 4 is of the models of the run, as it is printed: for "
+    "t = 1, ..., T - 1",
 )
 
 
@@ -114,7 +115,7 @@ BALL = Kind.ASSUMPTION(
         *ROUNDS,
         words=QUADRATICS + r" No step leaves $[-1, 1]^2$, where "
         r"$\mathbb{E}\|g\|^2 \le 9$.",
-        reading="4 bounds the stochastic gradients of every step that is made",
+        reading="4 is of the stochastic gradients of every step made, as it is printed",
     ),
     uses="assumption-1 assumption-2 assumption-3",
 )
@@ -176,7 +177,7 @@ THEOREM_1 = Kind.THEOREM(
         says(F.gap(run.x(R)), bound(after_rounds(E * R)), *EVERYWHERE, *RULE, *ROUNDS),
         lambda: rounds.theorem_1(count("R"), sharp=False),
         "The bound of the first part is smaller.",
-        "T = E R is the number of all steps",
+        "T = E R is the number of all steps, after which FedAvg ends",
     ),
     proved(
         says(
@@ -193,9 +194,8 @@ THEOREM_1 = Kind.THEOREM(
         "any T = E r + m + 1 with 1 <= m <= E: w_T is the mean of the clients' "
         "models, which no server holds within a round",
     ),
-    scope="with Assumption 4 along the run, after whole rounds, and within one for "
-    "w_T the mean of the models. Of gamma = max{8 kappa, E} only gamma >= 8 kappa "
-    "and gamma >= E are used.",
+    scope="after whole rounds, as printed, and within one for w_T the mean of the "
+    "models. Of gamma = max{8 kappa, E} only gamma >= 8 kappa and gamma >= E are used.",
     uses="lemma-1 lemma-2 lemma-3 thm-1/rates",
 )
 

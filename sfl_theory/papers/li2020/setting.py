@@ -103,7 +103,7 @@ r""":math:`B=\sum_kp_k^2\sigma_k^2+6L\Gamma+8(E-1)^2G^2`."""
 
 # Assumptions ------------------------------------------------------------------------
 
-SMOOTH = w.every_client(k, w.smooth(w.local(k), L)).called("Assumption 1")
+SMOOTH = w.every_client(k, w.majorised(w.local(k), L)).called("Assumption 1")
 CONVEX = w.every_client(k, w.convex(w.local(k), mu)).called("Assumption 2")
 FAIR = (
     w.unbiased(run).called("stochastic gradients"),

@@ -1,7 +1,7 @@
 """Clients with numbers of steps of their own: what is proved holds, what is not fails.
 
 The search is coded from the algorithm alone: FedAvg on random quadratics, expectations
-exact.
+exact. And what of the tables is counted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sfl_theory import written as w
+from sfl_theory.papers.dachille2024.section_5 import LOWER, PAIRS
 from sfl_theory.proofs.equal_steps import CONSTANTS
 
 Array = NDArray[np.float64]
@@ -110,3 +112,12 @@ def test_the_search_finds_what_is_false() -> None:
     assert any(ratio(seed, 0.45, 1, 1) > 1 for seed in seeds)
     assert any(ratio(seed, 1, 0.3, 0) > 1 for seed in seeds)
     assert any(ratio(seed, of_f=True) > 1 for seed in seeds)
+
+
+def test_pairs_in_which_the_lower_cut_is_ahead() -> None:
+    """By hand, column by column: IID, then non-IID; "most" is more than half."""
+    ahead = (6 + 4 + 6) + (6 + 2 + 5 + 4)
+    (part,) = LOWER.parts
+    assert len(PAIRS) == 7 * 6
+    assert not part.says.right.value - w.form(ahead).value
+    assert not part.says.left.value - w.form(7 * 6 // 2 + 1).value
