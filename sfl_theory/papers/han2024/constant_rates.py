@@ -137,8 +137,7 @@ CONSTANT_RATE = Kind.CONDITION(
     broken(
         says(f.gap(NOISY.x(t + 1)), FLOOR / 2, *RUN),
         restless(2),
-        r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts "
-        "in the "
+        r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts in the "
         "minimum and leaves it.",
         "a gap that tends to 0 is below any level from some t on; this level is half "
         "of what the repair shows to be a lower bound at every t",
@@ -146,7 +145,8 @@ CONSTANT_RATE = Kind.CONDITION(
     severity=Severity.THEOREM,
     cause="Noise keeps the gap above a multiple of eta^2, for every eta.",
     scope="of the run, where the paper speaks of its bounds; one local step, strongly "
-    "convex F_n",
+    "convex F_n; a constant rate chosen for T takes the mean gap to 0, see "
+    "thm-3.6/general_convex/tuned-rate",
     uses="text/learning-rate/constant",
     repair=repaired(
         r"a constant rate leaves the gap at $\frac{\mu}{4}\eta^2v\sum_n a_n^2$ or "
@@ -154,8 +154,7 @@ CONSTANT_RATE = Kind.CONDITION(
         proved(
             says(FLOOR, f.gap(NOISY.x(t + 1)), *RUN),
             lambda: any_step.floor(NOISY.split, S.value, mu.value, v.value),
-            r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's "
-            "noise "
+            r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's noise "
             r"$\eta\sum_n a_n\xi_n$ is orthogonal to what $x^t$ determines.",
             "at every t",
             model=restless(1),

@@ -133,7 +133,8 @@ class Merged:
     def recursion(self) -> Claim:
         """Return (76), (113)."""
         number, one = self.number, self.whole
-        hypotheses = one.assumed(ZERO)
+        both = () if self.shared else (self.server.small(),)
+        hypotheses = (*one.assumed(ZERO), *both)
         smallest = () if self.shared else w.minimum(tau_min, tau, s.tau_server)
         new = self.server.distance(t + 1) + self.client.distance(t + 1)
         twice = Model(
@@ -234,8 +235,8 @@ class Merged:
                 "least the square and the cube root, which the bound grows with",
             ),
             severity=Severity.THEOREM,
-            scope="refuted for the largest admitted rate; a bound without the rate "
-            "could hold for well chosen rates at most",
+            scope="refuted for the largest admitted rate; for well chosen rates see "
+            f"thm-{theorem}/general_convex",
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             root=defects.NO_RATE,

@@ -241,6 +241,7 @@ BALL = (
     "Assumption 3.3 along the run: together with strong convexity it cannot hold on "
     "the whole space"
 )
+ONE_TAU = "; tau_server, which SFL-V2 does not have, is read as tau"
 CONSTANTS = printed.Data(S=s.steep)
 """S >= mu, so that gamma = 8 S/mu - 1 >= 7."""
 
@@ -338,7 +339,8 @@ STRONG_MODELS = {
 SCOPES = {
     "3.6": "for tau = 32, tau_server = 1; true as printed for equal periods, open for "
     "ratios up to 8",
-    "3.7": "for unequal weights; true as printed for equal ones",
+    "3.7": "for unequal weights; true as printed for equal ones; shown for (19/20, "
+    "1/20)",
     "3.8": "for tau = 32, tau_server = 1, q = 1/2; true as printed for equal periods, "
     "updates aggregated, open for ratios up to 8",
     "3.9": "for unequal weights (shown at q = 15/16); true as printed for equal ones, "
@@ -365,11 +367,12 @@ EQUATIONS = {"3.6": (11, 12), "3.7": (14, 15), "3.8": (17, 18), "3.9": (20, 21)}
 def strong(number: str) -> Claim:
     """Return the strongly convex case of a theorem."""
     v2 = printed.shared(number)
+    reading = BALL + ONE_TAU if v2 else BALL
     return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex",
         f"Theorem {number}, ({EQUATIONS[number][0]})",
         f"{TITLES[number]}: the gap of the last model falls like 1/T.",
-        claims.Part(strongly_convex(number), STRONG_MODELS[number], BALL),
+        claims.Part(strongly_convex(number), STRONG_MODELS[number], reading),
         severity=Severity.THEOREM,
         scope=SCOPES[number],
         cause=UNWEIGHTED if v2 else defects.SWAPPED.words,
@@ -390,11 +393,15 @@ def general(number: str) -> Claim:
         r"$x_s$ has hardly moved from 1 when the bound has fallen below the gap 1/2.",
         r"At $x^0=x^*$ every term of the bound is 0, and noise moves the model.",
     )
+    where = "unequal weights" if printed.shared(number) else "tau_server = 64 tau"
+    more = "" if printed.shared(number) else "/periods"
     reading = (
         "for every constant rate that the condition admits, last iterate ('for some "
-        "schedule' is decided for Theorem 3.7 only, against it: "
-        "text/rate/general_convex/no-schedule); c_2 and c_3 are any numbers that are "
-        "at least the square root and the cube root"
+        f"schedule' is decided for {where} only, against it: text/rate/general_convex"
+        f"/no-schedule{more}); c_2 and c_3 are any numbers that are at least the "
+        "square root and the cube root"
+        + "; G_n^2/q_n of (21) is G^2/q_n"
+        * (number == "3.9")
     )
     return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex",
