@@ -152,21 +152,24 @@ def deviation(p: TwoPaces) -> Theorem:
 
 
 def noise_size(p: TwoPaces) -> Theorem:
-    """Return ``sum_b ||Z_b||^2 <= tau_max sum a_n^2 sigma_n^2``."""
-    r, H, a2 = p.round, p.high, k.weight(n) ** 2
+    """Return ``sum_b ||Z_b||^2 <= tau_max sum_n N a_n^2 sigma_n^2``.
+
+    Nothing is said of different clients' samples: Cauchy-Schwarz over the clients.
+    """
+    r, H, own = p.round, p.high, N * k.weight(n) ** 2
     xi = r.noise(of(i))
-    orthogonal = [
-        derived.independent(r.run, n, i, k.weight(n), now, r.steps(side), side)
-        for side in k.Side
-    ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
     var = derived.variance(r.run, sigma2(n), n, now, of(i))
-    return combine(
-        *orthogonal,
-        sum_over(rest, k.CLIENTS, n, a2),
-        r.summed(rules.blocks(xi, xi), H, a2),
-        r.summed(var, H, a2),
-    )
+    uses = [sum_over(rest, k.CLIENTS, n, own), r.summed(var, H, own)]
+    for side in k.Side:
+        tau = r.steps(side)
+        each = k.summed(steps(tau), i, k.part(side, xi))
+        fresh = derived.martingale(r.run, n, now, tau, side)
+        uses += [
+            rules.jensen(k.CLIENTS, n, ratio(1), each * k.weight(n)),
+            sum_over(fresh, k.CLIENTS, n, own),
+        ]
+    return combine(*uses, r.summed(rules.blocks(xi, xi), H, own))
 
 
 def means(p: TwoPaces, each: k.Vec) -> dict[k.Side, k.Vec]:
@@ -311,14 +314,13 @@ def theorem(p: TwoPaces) -> Theorem:
 
 
 def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:
-    """Return Assumptions 3.1, 3.2, 3.4, independent samples, and a minimiser of f."""
+    """Return Assumptions 3.1, 3.2, 3.4, and that f has a minimiser."""
     draws: set[h.Hypothesis] = {h.Participation(run)} if run.drawn else set()
     return frozenset({
         *draws,
         h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
         h.every(k.CLIENTS, n, h.Variance(run, n, sigma2(n))),
         h.Unbiased(run),
-        h.Independent(run),
         h.Heterogeneity(eps2),
         h.Minimiser(k.MEAN),
     })

@@ -42,8 +42,7 @@ THEOREM_36 = Kind.THEOREM(
     "Theorem 3.6, (13)",
     "The mean squared gradient, weighted with the learning rates.",
     *appendix_d.EQ_89.parts,
-    scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
-    "the proof uses that clients' samples are independent, which 3.2 does not say",
+    scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24)",
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
     "are false.",
     uses="eq-78 lemma-C.6 lemma-C.7 prop-C.4 eq-89 cond-3.6/non_convex",
@@ -86,8 +85,7 @@ THEOREM_38 = Kind.THEOREM(
     TITLE,
     *DECIDED,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24), "
-    "updates aggregated; the proof uses that clients' samples are independent, which "
-    "3.2 does not say; for models aggregated as in (3) refuted, see .../eq-3",
+    "updates aggregated; for models aggregated as in (3) refuted, see .../eq-3",
     words="A proof of its own: the paper's rests on Lemmas C.6 and C.7 for blocks, "
     "which are false.",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-155 cond-3.8/non_convex",
@@ -339,8 +337,7 @@ STRONG_MODELS = {
 SCOPES = {
     "3.6": "for tau = 32, tau_server = 1; true as printed for equal periods, open for "
     "ratios up to 8",
-    "3.7": "for unequal weights; true as printed for equal ones; shown for (19/20, "
-    "1/20)",
+    "3.7": "for unequal weights; true as printed for equal ones",
     "3.8": "for tau = 32, tau_server = 1, q = 1/2; true as printed for equal periods, "
     "updates aggregated, open for ratios up to 8",
     "3.9": "for unequal weights (shown at q = 15/16); true as printed for equal ones, "
