@@ -42,7 +42,8 @@ THEOREM_36 = Kind.THEOREM(
     "Theorem 3.6, (13)",
     "The mean squared gradient, weighted with the learning rates.",
     *appendix_d.EQ_89.parts,
-    scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24)",
+    scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
+    "under (4) alone see .../one-sided",
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
     "are false.",
     uses="eq-78 lemma-C.6 lemma-C.7 prop-C.4 eq-89 cond-3.6/non_convex",
