@@ -25,6 +25,7 @@ from sfl_theory.papers.han2024.blocks import SIDES, Blocks
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
+from sfl_theory.papers.han2024.printed import tau_max, tau_min
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, f, n, t, tau, tau_server
 from sfl_theory.papers.han2024.two_periods import LONGER, Steps, TwoPeriods
 from sfl_theory.proofs import block_steps
@@ -50,7 +51,6 @@ PARALLEL = Merged(
 SECTION = TwoPeriods("3.6")
 PRINTED = SECTION.printed()
 squares = SECTION.shares
-tau_min, tau_max = (w.count(f"tau_{m}", rf"\tau_{{\{m}}}") for m in ("min", "max"))
 
 
 STEPS = Steps(SECTION, "App. D.3", 78, 87)

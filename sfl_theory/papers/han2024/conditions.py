@@ -17,6 +17,7 @@ from sfl_theory.models.federation import federation, tilt
 from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import DRIFT, TWO, V1, link
+from sfl_theory.papers.han2024.printed import tau_max, tau_min
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -33,8 +34,6 @@ from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number
 
-tau_min = w.count("tau_min", r"\tau_{min}")
-tau_max = w.count("tau_max", r"\tau_{max}")
 later = w.count("t")
 rate = w.positive("rate", r"\eta^t")
 chances = w.over_clients(n, w.inverse_chance(n))

@@ -11,7 +11,8 @@ from sfl_theory.kernel.terms import Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, plus, tilt
 from sfl_theory.papers.han2024 import conditions
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.conditions import numbers_only, squares, tau_max, tau_min
+from sfl_theory.papers.han2024.conditions import numbers_only, squares
+from sfl_theory.papers.han2024.printed import tau_max, tau_min
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, eps2, f, i, mu, n, t, tau
 from sfl_theory.proofs import any_step
 from sfl_theory.proofs.export import ModelData

@@ -240,26 +240,6 @@ def admitted(number: str, case: str, d: Data, rate: Number) -> tuple[Assumed, ..
     return tuple(w.at_most(*one) for one in conditions(number, case, d, rate))
 
 
-def least_pace(d: Data) -> tuple[Assumed, ...]:
-    r"""Return that :math:`\tau_{min}` is the smaller of the two numbers of steps."""
-    left, right = d.tau - d.tau_min, d.tau_server - d.tau_min
-    return (
-        w.at_most(d.tau_min, d.tau),
-        w.at_most(d.tau_min, d.tau_server),
-        w.at_most(left * right, 0),
-    )
-
-
-def most_pace(d: Data) -> tuple[Assumed, ...]:
-    r"""Return that :math:`\tau_{max}` is the larger of the two numbers of steps."""
-    left, right = d.tau_max - d.tau, d.tau_max - d.tau_server
-    return (
-        w.at_most(d.tau, d.tau_max),
-        w.at_most(d.tau_server, d.tau_max),
-        w.at_most(left * right, 0),
-    )
-
-
 # Runs that break the theorems: the same data for the kernel, pictures and trainer ----
 
 ZERO, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)

@@ -17,6 +17,7 @@ from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import Exact, federation, huber, plus, tilt
 from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.printed import tau_max
 from sfl_theory.papers.han2024.setting import N, S, T, a, eta, f, i, j, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
@@ -27,7 +28,6 @@ FEDAVG = run(Version.V1)
 V2 = run(Version.V2)
 ONE_STEP = w.pace(1, w.rate(eta))
 V2_ONE = Run(Split(Version.V2, Participants.EVERYONE, ONE_STEP, ONE_STEP), "SFL-v2")
-tau_max = w.count("tau_max", r"\tau_{max}")
 BLOCK: dict[Side, Callable[[Vector], Vector]] = {
     Side.CLIENT: w.client,
     Side.SERVER: w.server,

@@ -296,8 +296,8 @@ def general_convex(number: str) -> Says:
         bound.right,
         *assumed(r, number, data.S, 0),
         w.at_most(eta, 1 / (2 * data.S * period)),
-        *(printed.least_pace(data) if v1 else ()),
-        *(printed.most_pace(data) if v1 else ()),
+        *(w.minimum(data.tau_min, tau, s.tau_server) if v1 else ()),
+        *(w.maximum(data.tau_max, tau, s.tau_server) if v1 else ()),
         *bound.above,
     )
 
