@@ -1,9 +1,9 @@
 r"""General convex, read as "for some schedule": what no admitted schedule reaches.
 
-SFL-V2, unequal weights: two clients with weights 9/10 and 1/10,
-:math:`F_n=\frac12(x_c^2+(x_s-b_n)^2)`, b = (1, -1), one local step, from 0: f has its
-minimum at :math:`x_s=\frac45`. Client 2 is visited first, so a round makes
-:math:`(1-\eta)^2x_s+\eta^2` of :math:`x_s`.
+SFL-V2, unequal weights: two clients with weights 9/10 and 1/10, :math:`F_n=h(x_s-b_n)`,
+h Huber of kink 2, b = (1, -1), one local step, from 0: f has its minimum at
+:math:`x_s=\frac45`. Client 2 is visited first, so a round makes
+:math:`(1-\eta)^2x_s+\eta^2` of :math:`x_s`, which stays between -1 and 1.
 
 SFL-V1, unequal periods: one client with :math:`F=h(x_c)+h(x_s)`, h Huber of kink 1,
 from (512, 0), :math:`\tau=1` and :math:`\tilde\tau=64`: no admitted rate is above
@@ -297,9 +297,9 @@ UNWEIGHTED = entry(
         ),
     ),
     "thm-3.7/general_convex thm-3.9/general_convex",
-    scope="for a = (9/10, 1/10), S = 1, one local step, G^2 = 4 on -1 <= x_s <= 1, "
-    "where the run stays, q = 1; the theorems' entries decide the reading 'for every "
-    "admitted rate'",
+    scope="for a = (9/10, 1/10), S = 1, one local step, Huber functions of kink 2, "
+    "G^2 = 4 on the whole space, q = 1; the theorems' entries decide the reading 'for "
+    "every admitted rate'",
 )
 
 UNEQUAL = entry(
