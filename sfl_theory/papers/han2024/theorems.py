@@ -32,7 +32,7 @@ from sfl_theory.papers.han2024.blocks import Descent
 from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, mu, n, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS, Algorithm, Line
-from sfl_theory.papers.han2024.theorems_convex_repaired import repair
+from sfl_theory.papers.han2024.theorems_convex_repaired import equally, repair
 from sfl_theory.papers.han2024.two_periods import TwoPeriods
 from sfl_theory.proofs import non_convex, partial_visits, visits_convex
 from sfl_theory.written import Assumed, Number, Run
@@ -391,8 +391,9 @@ def general(number: str) -> Claim:
         r"$x_s$ has hardly moved from 1 when the bound has fallen below the gap 1/2.",
         r"At $x^0=x^*$ every term of the bound is 0, and noise moves the model.",
     )
-    where = "unequal weights" if printed.shared(number) else "tau_server = 64 tau"
-    more = "" if printed.shared(number) else "/periods"
+    v2 = printed.shared(number)
+    where = "unequal weights" if v2 else "tau_server = 64 tau"
+    more = "" if v2 else "/periods"
     reading = (
         "for every constant rate that the condition admits, last iterate ('for some "
         f"schedule' is decided for {where} only, against it: text/rate/general_convex"
@@ -426,7 +427,7 @@ def general(number: str) -> Claim:
         root=defects.NO_RATE,
         uses=GENERAL_USES[number],
         first_failure=f"han2024/{FIRST[number]}",
-        repair=repair(number, "general_convex"),
+        repair=repair(number, "general_convex", (equally(number),) if v2 else ()),
     )
 
 
