@@ -25,7 +25,6 @@ from sfl_theory.papers.han2024.blocks import SIDES, Blocks
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
-from sfl_theory.papers.han2024.printed import tau_max, tau_min
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, f, n, t, tau, tau_server
 from sfl_theory.papers.han2024.two_periods import LONGER, Steps, TwoPeriods
 from sfl_theory.proofs import block_steps
@@ -122,7 +121,7 @@ EQ_86 = Kind.EQUATION(
 
 def _lines() -> Says:
     """Return that the second line of (87) is at most the third."""
-    low, high = tau_min, tau_max
+    low, high = s.tau_min, s.tau_max
     e, S2, S3 = s.eta(), S**2, S**3
     of_sigma = w.over_clients(n, a() ** 2 * s.sigma2())
     both = w.over_clients(n, a() ** 2 * (2 * eps2 + s.sigma2()))
@@ -177,8 +176,8 @@ EQ_87_LINES = Kind.EQUATION(
                 eps2: 0,
                 tau: 2,
                 tau_server: 1,
-                tau_min: 1,
-                tau_max: 2,
+                s.tau_min: 1,
+                s.tau_max: 2,
             },
             families={"sigma2": (1, 1)},
             rates={"eta": Fraction(1, 64)},

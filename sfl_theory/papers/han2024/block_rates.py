@@ -22,7 +22,6 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import d
 from sfl_theory.papers.han2024.induction import FEW, FIRST, GAMMA, LARGE, gamma_s, v
 from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, ordered
-from sfl_theory.papers.han2024.printed import tau_max
 from sfl_theory.papers.han2024.setting import G2, N, excess, f, mu, t, tau, tau_server
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
@@ -278,14 +277,14 @@ G_CLIENT = Rated(sequential(Side.CLIENT, UPDATES), GAMMA, "G.1.2")
 
 def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
     """Return that the rates meet the condition of both sides."""
-    defined = w.maximum(tau_max, tau, tau_server)
+    defined = w.maximum(s.tau_max, tau, tau_server)
     parts = []
     for own, name in ((tau_server, "server"), (tau, "client")):
         rate = 4 / (mu * own * (GAMMA + induction.later))
-        what = says(rate, 1 / (2 * LARGE * tau_max), *defined)
+        what = says(rate, 1 / (2 * LARGE * s.tau_max), *defined)
         other = tau if own is tau_server else tau_server
         numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, own: 1, other: 4}
-        numbers |= {tau_max: 4, induction.later: 1}
+        numbers |= {s.tau_max: 4, induction.later: 1}
 
         def data(numbers: dict[str | Number, w.Exact] = numbers) -> ModelData:
             return federation([parabola(1, (0, 0))], (0, 0), numbers=numbers)

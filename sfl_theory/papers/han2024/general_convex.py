@@ -21,7 +21,6 @@ from sfl_theory.papers.han2024 import defects, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import ZERO, Contraction, whole_and_blocks
 from sfl_theory.papers.han2024.one_round import JOINT, Block, bent, half, ordered, shown
-from sfl_theory.papers.han2024.printed import tau_max, tau_min
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, best, eta, f, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
@@ -98,7 +97,7 @@ class Merged:
         if self.shared:
             out = out - 4 * e * tau * self.whole.gap
             return out + self.shared_noise()
-        out = out - 4 * e * tau_min * self.whole.gap
+        out = out - 4 * e * s.tau_min * self.whole.gap
         noise, drift = e**2 * N * self.noise(2), 24 * S * e**3 * self.noise(1)
         return out + one_round.noise_and_drift(noise, drift)
 
@@ -113,7 +112,7 @@ class Merged:
         own, other = steps
         numbers: dict[str | Number, w.Exact] = {S: 1, G2: 2, t: 0, tau: own}
         if not self.shared:
-            numbers |= {s.tau_server: other, tau_min: min(steps)}
+            numbers |= {s.tau_server: other, s.tau_min: min(steps)}
 
         def data() -> ModelData:
             return federation(
@@ -134,7 +133,7 @@ class Merged:
         number, one = self.number, self.whole
         both = () if self.shared else (self.server.small(),)
         hypotheses = (*one.assumed(ZERO), *both)
-        smallest = () if self.shared else w.minimum(tau_min, tau, s.tau_server)
+        smallest = () if self.shared else w.minimum(s.tau_min, tau, s.tau_server)
         new = self.server.distance(t + 1) + self.client.distance(t + 1)
         twice = Model(
             self.outside() if self.shared else without_min(self.outside()),
@@ -176,18 +175,18 @@ class Merged:
         """Return (77), (114): the last iterate's gap."""
         number, block = self.number + 1, self.whole
         start = w.norm2(block.run.x(0) - best)
-        ratio = (s.tau_server**2 + tau**2) / tau_min**2
+        ratio = (s.tau_server**2 + tau**2) / s.tau_min**2
         square, drift = N * self.plain(2), 24 * S * self.plain(1)
         if not self.shared:
             square, drift = ratio * square, ratio * drift
-        longest = tau if self.shared else tau_max
+        longest = tau if self.shared else s.tau_max
         small = w.at_most(eta(), 1 / (2 * S * longest))
         extra = (
             ()
             if self.shared
             else (
-                *w.minimum(tau_min, tau, s.tau_server),
-                *w.maximum(tau_max, tau, s.tau_server),
+                *w.minimum(s.tau_min, tau, s.tau_server),
+                *w.maximum(s.tau_max, tau, s.tau_server),
             )
         )
         what = says(
@@ -204,7 +203,7 @@ class Merged:
             numbers: dict[str | Number, w.Exact] = {S: 1, G2: 3, T: 1, tau: 1}
             numbers |= {root2: Fraction(1, 300), root3: Fraction(1, 15)}
             if not self.shared:
-                numbers |= {s.tau_server: 1, tau_min: 1, tau_max: 1}
+                numbers |= {s.tau_server: 1, s.tau_min: 1, s.tau_max: 1}
             return federation(
                 [HUBERS],
                 (0, Fraction(1, 1000)),
@@ -277,7 +276,7 @@ def without_min(build: Callable[[], ModelData]) -> Callable[[], ModelData]:
 
     def data() -> ModelData:
         out = build()
-        gone = w.variable(tau_min)
+        gone = w.variable(s.tau_min)
         kept = {key: c for key, c in out.numbers.items() if key is not gone}
         return replace(out, numbers=kept)
 

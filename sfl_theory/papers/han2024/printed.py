@@ -25,6 +25,8 @@ from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Piece, Separable
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, n
+from sfl_theory.papers.han2024.setting import tau_max as tau_max
+from sfl_theory.papers.han2024.setting import tau_min as tau_min
 from sfl_theory.written import Assumed, Form, Number
 
 OfClient = Callable[[Client], Number]
@@ -32,8 +34,6 @@ NUMBERS = ("3.6", "3.7", "3.8", "3.9")
 CASES = ("strongly_convex", "general_convex", "non_convex")
 I_err = w.nonnegative("I_err", "I_{err}")
 F_err = w.nonnegative("F_err", "F_{err}")
-tau_min = w.count("tau_min", r"\tau_{min}")
-tau_max = w.count("tau_max", r"\tau_{max}")
 DISTANCE, GAP = w.as_form(I_err), w.as_form(F_err)
 SQUARES = w.below(s.t, s.T, s.eta() ** 2)
 

@@ -17,7 +17,6 @@ from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import Exact, federation, huber, plus, tilt
 from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.printed import tau_max
 from sfl_theory.papers.han2024.setting import N, S, T, a, eta, f, i, j, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
@@ -177,8 +176,8 @@ ALG_1 = Kind.ALGORITHM(
     "Algorithm 1, line by line, makes the updates of App. C.2 (full participation, "
     "tau_server = tau).",
     broken(
-        equal((T - 1) * tau_max + 1, T * tau_max),
-        lambda: federation((tilt(0),), (0,), numbers={T: 2, tau_max: 3}),
+        equal((T - 1) * s.tau_max + 1, T * s.tau_max),
+        lambda: federation((tilt(0),), (0,), numbers={T: 2, s.tau_max: 3}),
         r"$T = 2$ rounds of 3 steps: the loop has 4 iterations, not 6.",
         "iterations of line 2, i = 0, ..., (T-1) tau_max, against T rounds "
         "of tau_max steps",
