@@ -152,29 +152,24 @@ def deviation(p: TwoPaces) -> Theorem:
 
 
 def noise_size(p: TwoPaces) -> Theorem:
-    """Return ``sum_b ||Z_b||^2 <= tau_max N sum a_n^2 sigma_n^2``.
+    """Return ``sum_b ||Z_b||^2 <= tau_max sum_n N a_n^2 sigma_n^2``.
 
-    By Jensen over clients, so that their samples may depend on each other.
+    Nothing is said of different clients' samples: Cauchy-Schwarz over the clients.
     """
     r, H, own = p.round, p.high, N * k.weight(n) ** 2
     xi = r.noise(of(i))
-    uses = []
-    for side in k.Side:
-        tau = r.steps(side)
-        mine = k.summed(steps(tau), i, k.part(side, xi)) * k.weight(n)
-        alone = derived.martingale(r.run, n, now, tau, side)
-        uses += [
-            rules.jensen(k.CLIENTS, n, ratio(1), mine),
-            sum_over(alone, k.CLIENTS, n, own),
-        ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
     var = derived.variance(r.run, sigma2(n), n, now, of(i))
-    return combine(
-        *uses,
-        sum_over(rest, k.CLIENTS, n, own),
-        r.summed(rules.blocks(xi, xi), H, own),
-        r.summed(var, H, own),
-    )
+    uses = [sum_over(rest, k.CLIENTS, n, own), r.summed(var, H, own)]
+    for side in k.Side:
+        tau = r.steps(side)
+        each = k.summed(steps(tau), i, k.part(side, xi))
+        fresh = derived.martingale(r.run, n, now, tau, side)
+        uses += [
+            rules.jensen(k.CLIENTS, n, ratio(1), each * k.weight(n)),
+            sum_over(fresh, k.CLIENTS, n, own),
+        ]
+    return combine(*uses, r.summed(rules.blocks(xi, xi), H, own))
 
 
 def means(p: TwoPaces, each: k.Vec) -> dict[k.Side, k.Vec]:
@@ -319,7 +314,7 @@ def theorem(p: TwoPaces) -> Theorem:
 
 
 def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:
-    """Return Assumptions 3.1, 3.2, 3.4, and a minimiser of f."""
+    """Return Assumptions 3.1, 3.2, 3.4, and that f has a minimiser."""
     draws: set[h.Hypothesis] = {h.Participation(run)} if run.drawn else set()
     return frozenset({
         *draws,

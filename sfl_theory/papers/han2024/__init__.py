@@ -24,6 +24,7 @@ SECTIONS = (
     "section_3_4_text",
     "theorems",
     "theorems_eq_3",
+    "one_sided",
     "unbounded",
     "last_iterate",
     "tuned_rates",

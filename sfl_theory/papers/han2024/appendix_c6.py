@@ -302,7 +302,8 @@ EQ_52 = Kind.EQUATION(
     ),
     severity=Severity.PROOF,
     cause=CAUSE,
-    scope="in its first '='; the other relations hold",
+    scope="with noise in its first '=', as '<=' too, and so from end to end; the "
+    "relations between hold",
     uses="eq-51",
     repair=WITH_VARIANCE,
 )

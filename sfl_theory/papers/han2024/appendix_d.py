@@ -50,7 +50,6 @@ PARALLEL = Merged(
 SECTION = TwoPeriods("3.6")
 PRINTED = SECTION.printed()
 squares = SECTION.shares
-tau_min, tau_max = (w.count(f"tau_{m}", rf"\tau_{{\{m}}}") for m in ("min", "max"))
 
 
 STEPS = Steps(SECTION, "App. D.3", 78, 87)
@@ -122,7 +121,7 @@ EQ_86 = Kind.EQUATION(
 
 def _lines() -> Says:
     """Return that the second line of (87) is at most the third."""
-    low, high = tau_min, tau_max
+    low, high = s.tau_min, s.tau_max
     e, S2, S3 = s.eta(), S**2, S**3
     of_sigma = w.over_clients(n, a() ** 2 * s.sigma2())
     both = w.over_clients(n, a() ** 2 * (2 * eps2 + s.sigma2()))
@@ -177,8 +176,8 @@ EQ_87_LINES = Kind.EQUATION(
                 eps2: 0,
                 tau: 2,
                 tau_server: 1,
-                tau_min: 1,
-                tau_max: 2,
+                s.tau_min: 1,
+                s.tau_max: 2,
             },
             families={"sigma2": (1, 1)},
             rates={"eta": Fraction(1, 64)},

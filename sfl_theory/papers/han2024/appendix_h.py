@@ -196,7 +196,7 @@ def general_convex(table: int, number: str) -> Claim:
         rows.smaller(number, "general_convex", d),
         rows.row(number, CASES[1], d),
     )
-    paces = () if shared(number) else printed.least_pace(d)
+    paces = () if shared(number) else w.minimum(d.tau_min, d.tau, d.tau_server)
 
     def data() -> ModelData:
         values: Numbers = {
@@ -262,7 +262,8 @@ def non_convex(table: int, number: str) -> Claim:
         for one in printed.admitted(number, "non_convex", d, rate)
     ]
     if not shared(number):
-        conditions += [*printed.least_pace(d), *printed.most_pace(d)]
+        conditions += w.minimum(d.tau_min, d.tau, d.tau_server)
+        conditions += w.maximum(d.tau_max, d.tau, d.tau_server)
 
     def data() -> ModelData:
         values: Numbers = {

@@ -319,15 +319,14 @@ def merged_rate(
     section: str = "D.1", bounds: str = "(69) and (72)", said: str = "by setting"
 ) -> Claim:
     """Return that the rates, `said` to meet it, meet the condition of both sides."""
-    largest = w.count("tau_max", r"\tau_{max}")
-    defined = w.maximum(largest, tau, tau_server)
+    defined = w.maximum(s.tau_max, tau, tau_server)
     parts = []
     for own, name in ((tau_server, "server"), (tau, "client")):
         rate = 4 / (mu * own * (GAMMA + induction.later))
-        what = says(rate, 1 / (2 * LARGE * largest), *defined)
+        what = says(rate, 1 / (2 * LARGE * s.tau_max), *defined)
         other = tau if own is tau_server else tau_server
         numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, own: 1, other: 4}
-        numbers |= {largest: 4, induction.later: 1}
+        numbers |= {s.tau_max: 4, induction.later: 1}
 
         def data(numbers: dict[str | Number, w.Exact] = numbers) -> ModelData:
             return federation([parabola(1, (0, 0))], (0, 0), numbers=numbers)

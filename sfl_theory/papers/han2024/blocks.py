@@ -205,8 +205,9 @@ class Descent:
 
     @property
     def assumed(self) -> tuple[Assumed, ...]:
-        """Assumptions 3.1, 3.2, 3.4, and more."""
-        return assumed(self.run, self.more)
+        """Assumptions 3.1, 3.2, 3.4, and more; clients' samples may depend."""
+        printed = s.assumption_32(self.run)[:2]
+        return (s.assumption_31(), *printed, s.assumption_34(), *self.more)
 
     @property
     def slope(self) -> Form:

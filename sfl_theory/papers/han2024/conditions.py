@@ -33,8 +33,6 @@ from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number
 
-tau_min = w.count("tau_min", r"\tau_{min}")
-tau_max = w.count("tau_max", r"\tau_{max}")
 later = w.count("t")
 rate = w.positive("rate", r"\eta^t")
 chances = w.over_clients(n, w.inverse_chance(n))
@@ -228,7 +226,7 @@ def sides(version: str) -> tuple[tuple[str, Number, Number], ...]:
     """Return name, period and largest period of the sides of a version."""
     if version == "V2":
         return (("both sides", tau, tau),)
-    return tuple((name, period, tau_max) for name, period in SIDES)
+    return tuple((name, period, s.tau_max) for name, period in SIDES)
 
 
 def general_convex(theorem: str, version: str, lemma: str) -> Claim:
@@ -305,7 +303,7 @@ def proof_condition(
     numbers: dict[Number, int | str] = {rate: "1/4096", S: 1, most: 2}
     second = w.at_most(2 * product, 1).called("the second condition")
     inside: dict[Number, int | str] = {rate: "1/4096", S: 1}
-    inside |= {tau: 2} if version == "V2" else {tau_max: 2, tau_min: 1}
+    inside |= {tau: 2} if version == "V2" else {s.tau_max: 2, s.tau_min: 1}
     half, small = w.number(Fraction(1, 2)), w.number(Fraction(1, 32))
     return Kind.CONDITION(
         f"han2024/cond-{section}",
@@ -338,7 +336,7 @@ def proof_condition(
 
 
 PER_CLIENT = 4 * N**2 * S * rate * tau
-TWO_PACES = 4 * N * S * rate * tau_max**2 / tau_min
+TWO_PACES = 4 * N * S * rate * s.tau_max**2 / s.tau_min
 SECOND = w.at_most(2 * PER_CLIENT * drawn_squares, 1).called(
     "the printed second condition"
 )

@@ -11,7 +11,7 @@ from sfl_theory.kernel.terms import Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, plus, tilt
 from sfl_theory.papers.han2024 import conditions
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.conditions import numbers_only, squares, tau_max, tau_min
+from sfl_theory.papers.han2024.conditions import numbers_only, squares
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, eps2, f, i, mu, n, t, tau
 from sfl_theory.proofs import any_step
 from sfl_theory.proofs.export import ModelData
@@ -31,26 +31,26 @@ def bound_at(rounds: Number, period: Number, shape: Number) -> Number:
 def shapes() -> tuple[tuple[str, Number, Number, tuple[Assumed, ...]], ...]:
     """Return name, period, factor of sum eta^2 and conditions of the four bounds."""
     noise = s.sigma2() + eps2
-    two = 8 * N * S * (tau**2 + s.tau_server**2) / tau_min
+    two = 8 * N * S * (tau**2 + s.tau_server**2) / s.tau_min
     one = 8 * N * S * tau
     paces = (
-        w.at_most(16 * S * tau_max * flat, 1),
-        *(w.at_most(tau_min, side) for side in (tau, s.tau_server)),
-        *(w.at_most(side, tau_max) for side in (tau, s.tau_server)),
+        w.at_most(16 * S * s.tau_max * flat, 1),
+        *(w.at_most(s.tau_min, side) for side in (tau, s.tau_server)),
+        *(w.at_most(side, s.tau_max) for side in (tau, s.tau_server)),
     )
     single = (w.at_most(16 * S * tau * flat, 1),)
-    v1, v2 = 8 * S * N * tau_max**2 / tau_min * flat, 8 * S * N**2 * tau * flat
+    v1, v2 = 8 * S * N * s.tau_max**2 / s.tau_min * flat, 8 * S * N**2 * tau * flat
 
     def over(factor: Number) -> Number:
         return w.over_clients(n, factor * noise)
 
     inverse = w.inverse_chance(n)
     return (
-        ("(13)", tau_min, two * over(a() ** 2), (*paces, w.at_most(v1 * squares, 1))),
+        ("(13)", s.tau_min, two * over(a() ** 2), (*paces, w.at_most(v1 * squares, 1))),
         ("(16)", tau, one * over(a() ** 2 + 1), (*single, w.at_most(v2, 1))),
         (
             "(19)",
-            tau_min,
+            s.tau_min,
             two * over(a() ** 2 * inverse),
             (*paces, w.at_most(v1 * conditions.drawn_squares, 1)),
         ),
@@ -69,8 +69,8 @@ def not_fast(
     """Return that a bound is O(1/T) at a constant rate, up to a factor 1000."""
     numbers: dict[Number, int | str] = {F_err: 1, S: 1, eps2: 1, tau: 1, T: 10**6}
     numbers |= {flat: "1/64"}
-    if period is tau_min:
-        numbers |= {s.tau_server: 1, tau_min: 1, tau_max: 1}
+    if period is s.tau_min:
+        numbers |= {s.tau_server: 1, s.tau_min: 1, s.tau_max: 1}
     return broken(
         says(
             bound_at(T, period, shape),
@@ -137,8 +137,7 @@ CONSTANT_RATE = Kind.CONDITION(
     broken(
         says(f.gap(NOISY.x(t + 1)), FLOOR / 2, *RUN),
         restless(2),
-        r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts "
-        "in the "
+        r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts in the "
         "minimum and leaves it.",
         "a gap that tends to 0 is below any level from some t on; this level is half "
         "of what the repair shows to be a lower bound at every t",
@@ -146,7 +145,8 @@ CONSTANT_RATE = Kind.CONDITION(
     severity=Severity.THEOREM,
     cause="Noise keeps the gap above a multiple of eta^2, for every eta.",
     scope="of the run, where the paper speaks of its bounds; one local step, strongly "
-    "convex F_n",
+    "convex F_n; a constant rate chosen for T takes the mean gap to 0, see "
+    "thm-3.6/general_convex/tuned-rate",
     uses="text/learning-rate/constant",
     repair=repaired(
         r"a constant rate leaves the gap at $\frac{\mu}{4}\eta^2v\sum_n a_n^2$ or "
@@ -154,8 +154,7 @@ CONSTANT_RATE = Kind.CONDITION(
         proved(
             says(FLOOR, f.gap(NOISY.x(t + 1)), *RUN),
             lambda: any_step.floor(NOISY.split, S.value, mu.value, v.value),
-            r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's "
-            "noise "
+            r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's noise "
             r"$\eta\sum_n a_n\xi_n$ is orthogonal to what $x^t$ determines.",
             "at every t",
             model=restless(1),

@@ -230,7 +230,8 @@ class Contraction:
             scope=f"refuted for mu = 1, for mu = 0 in the lines of {name[0]}.2. {AWAY}",
             cause=CAUSE,
             uses=uses,
-            words=one_round.READ_33,
+            words=f"{one_round.READ_33} (29) of Assumption C.1, which no step of the "
+            "proof uses, is left out; for one client it holds with any epsilon.",
             first_failure=failure,
             repair=repaired(
                 f"{self.change}; then with smaller constants and at any rate",

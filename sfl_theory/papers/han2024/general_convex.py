@@ -34,11 +34,8 @@ from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
-tau_min = w.count("tau_min", r"\tau_{min}")
-tau_max = w.count("tau_max", r"\tau_{max}")
 root2, root3 = w.nonnegative("r2", "r_2"), w.nonnegative("r3", "r_3")
 constant_rate = w.positive("eta", r"\eta")
-NOT_EVEN = ", but not for unequal weights: text/rate/general_convex/no-schedule"
 HUBERS = bent(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
 
 
@@ -108,7 +105,7 @@ class Merged:
         if self.shared:
             out = out - 4 * e * tau * self.whole.gap
             return out + self.shared_noise()
-        out = out - 4 * e * tau_min * self.whole.gap
+        out = out - 4 * e * s.tau_min * self.whole.gap
         noise, drift = e**2 * N * self.noise(2), 24 * S * e**3 * self.noise(1)
         return out + one_round.noise_and_drift(noise, drift)
 
@@ -128,7 +125,7 @@ class Merged:
             [HUBERS],
             (0, 2),
             order=ordered(self.whole),
-            numbers=numbers | {s.tau_server: other, tau_min: min(steps)},
+            numbers=numbers | {s.tau_server: other, s.tau_min: min(steps)},
             families={"sigma2": (0,)},
             rates={"eta": Fraction(1, 100)},
             best={f: (0, 0)},
@@ -139,10 +136,9 @@ class Merged:
     def recursion(self) -> Claim:
         """Return (76), (113)."""
         number, one = self.number, self.whole
-        hypotheses = one.assumed(ZERO)
-        if not self.shared:
-            hypotheses = *hypotheses, self.server.small()
-        smallest = () if self.shared else w.minimum(tau_min, tau, s.tau_server)
+        both = () if self.shared else (self.server.small(),)
+        hypotheses = (*one.assumed(ZERO), *both)
+        smallest = () if self.shared else w.minimum(s.tau_min, tau, s.tau_server)
         new = self.server.distance(t + 1) + self.client.distance(t + 1)
         words = (
             r"One client, $F=h(x_c)+h(x_s)$, h Huber, $x=(0,2)$, one step: the gap is "
@@ -184,18 +180,18 @@ class Merged:
         """Return (77), (114): the last iterate's gap."""
         number, block = self.number + 1, self.whole
         start = w.norm2(block.run.x(0) - best)
-        ratio = (s.tau_server**2 + tau**2) / tau_min**2
+        ratio = (s.tau_server**2 + tau**2) / s.tau_min**2
         square, drift = N * self.plain(2), 24 * S * self.plain(1)
         if not self.shared:
             square, drift = ratio * square, ratio * drift
-        longest = tau if self.shared else tau_max
+        longest = tau if self.shared else s.tau_max
         small = w.at_most(eta(), 1 / (2 * S * longest))
         extra = (
             ()
             if self.shared
             else (
-                *w.minimum(tau_min, tau, s.tau_server),
-                *w.maximum(tau_max, tau, s.tau_server),
+                *w.minimum(s.tau_min, tau, s.tau_server),
+                *w.maximum(s.tau_max, tau, s.tau_server),
             )
         )
         what = says(
@@ -217,7 +213,7 @@ class Merged:
                 noise=[coin(0, 1)],
                 order=ordered(block),
                 rounds=1,
-                numbers=numbers | {s.tau_server: 1, tau_min: 1, tau_max: 1},
+                numbers=numbers | {s.tau_server: 1, s.tau_min: 1, s.tau_max: 1},
                 families={"sigma2": (1,)},
                 rates={"eta": Fraction(1, 2)},
                 best={f: (0, 0)},
@@ -243,9 +239,8 @@ class Merged:
                 * block.drawn,
             ),
             severity=Severity.THEOREM,
-            scope="refuted for the largest admitted rate; a bound without the rate "
-            "could hold for well chosen rates at most"
-            + (NOT_EVEN if theorem == "3.7" else ""),
+            scope="refuted for the largest admitted rate; for well chosen rates see "
+            f"thm-{theorem}/general_convex",
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             root=defects.NO_RATE,

@@ -65,9 +65,9 @@ def dependent_noise(block: Block) -> Model:
         data,
         r"One client, $F=\frac13(x_c^2+x_cx_s+x_s^2)$, two steps from $x^*$, noise "
         r"$\pm\frac1{25}(-24,7)$. The first noise moves the client block, so the "
-        r"server's second gradient depends on it: $\mathbb E\langle M,Z\rangle<0$, and "
-        r"$-2\eta\langle x_s-x_s^*-\eta M,Z\rangle=2\eta^2\langle M,Z\rangle$ is not 0 "
-        "with the sign that the line needs.",
+        r"server's second gradient depends on it: $\mathbb E\langle M,Z\rangle=\frac7"
+        r"{1500}>0$, so $-2\eta\langle x_s-x_s^*-\eta M,Z\rangle$, which the line "
+        r"drops, has the mean $2\eta^2\mathbb E\langle M,Z\rangle>0$.",
     )
 
 

@@ -25,6 +25,8 @@ from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Piece, Separable
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, n
+from sfl_theory.papers.han2024.setting import tau_max as tau_max
+from sfl_theory.papers.han2024.setting import tau_min as tau_min
 from sfl_theory.written import Assumed, Form, Number
 
 OfClient = Callable[[Client], Number]
@@ -32,8 +34,6 @@ NUMBERS = ("3.6", "3.7", "3.8", "3.9")
 CASES = ("strongly_convex", "general_convex", "non_convex")
 I_err = w.nonnegative("I_err", "I_{err}")
 F_err = w.nonnegative("F_err", "F_{err}")
-tau_min = w.count("tau_min", r"\tau_{min}")
-tau_max = w.count("tau_max", r"\tau_{max}")
 DISTANCE, GAP = w.as_form(I_err), w.as_form(F_err)
 SQUARES = w.below(s.t, s.T, s.eta() ** 2)
 
@@ -238,26 +238,6 @@ def conditions(
 def admitted(number: str, case: str, d: Data, rate: Number) -> tuple[Assumed, ...]:
     """Return that a learning rate meets the printed conditions."""
     return tuple(w.at_most(*one) for one in conditions(number, case, d, rate))
-
-
-def least_pace(d: Data) -> tuple[Assumed, ...]:
-    r"""Return that :math:`\tau_{min}` is the smaller of the two numbers of steps."""
-    left, right = d.tau - d.tau_min, d.tau_server - d.tau_min
-    return (
-        w.at_most(d.tau_min, d.tau),
-        w.at_most(d.tau_min, d.tau_server),
-        w.at_most(left * right, 0),
-    )
-
-
-def most_pace(d: Data) -> tuple[Assumed, ...]:
-    r"""Return that :math:`\tau_{max}` is the larger of the two numbers of steps."""
-    left, right = d.tau_max - d.tau, d.tau_max - d.tau_server
-    return (
-        w.at_most(d.tau, d.tau_max),
-        w.at_most(d.tau_server, d.tau_max),
-        w.at_most(left * right, 0),
-    )
 
 
 # Runs that break the theorems: the same data for the kernel, pictures and trainer ----

@@ -27,7 +27,6 @@ FEDAVG = run(Version.V1)
 V2 = run(Version.V2)
 ONE_STEP = w.pace(1, w.rate(eta))
 V2_ONE = Run(Split(Version.V2, Participants.EVERYONE, ONE_STEP, ONE_STEP), "SFL-v2")
-tau_max = w.count("tau_max", r"\tau_{max}")
 BLOCK: dict[Side, Callable[[Vector], Vector]] = {
     Side.CLIENT: w.client,
     Side.SERVER: w.server,
@@ -177,8 +176,8 @@ ALG_1 = Kind.ALGORITHM(
     "Algorithm 1, line by line, makes the updates of App. C.2 (full participation, "
     "tau_server = tau).",
     broken(
-        equal((T - 1) * tau_max + 1, T * tau_max),
-        lambda: federation((tilt(0),), (0,), numbers={T: 2, tau_max: 3}),
+        equal((T - 1) * s.tau_max + 1, T * s.tau_max),
+        lambda: federation((tilt(0),), (0,), numbers={T: 2, s.tau_max: 3}),
         r"$T = 2$ rounds of 3 steps: the loop has 4 iterations, not 6.",
         "iterations of line 2, i = 0, ..., (T-1) tau_max, against T rounds "
         "of tau_max steps",

@@ -245,7 +245,7 @@ SMOOTHNESS = Kind.ASSUMPTION(
     cause="(4) bounds curvature from above only; a concave function meets it with any "
     "S.",
     scope="where h is not convex; Sec. 3.1 states (4), App. C.3 (24) as well, which "
-    "the non-convex proofs use",
+    "(13) needs, see thm-3.6/non_convex/one-sided",
     repair=claims.repaired(
         "for convex functions",
         proved(

@@ -169,8 +169,9 @@ AT_ONE = (
     Kind.TEXT(
         "han2024/text/participation/convex-at-one",
         "Sec. 3.4 and (127), (157)",
-        "Where everybody takes part, q_n = 1, the convex bounds (17), (18), (20), "
-        "(21), and (127) on the way to them, are those for full participation.",
+        "(entry of the audit) Where everybody takes part, q_n = 1, the convex bounds "
+        "(17), (18), (20), (21), and (127) on the way to them, are those for full "
+        "participation.",
         extra_127(),
         *(
             stays_larger(partly, full, case)
@@ -194,9 +195,12 @@ AT_ONE = (
     entry(
         "participation/non-convex-at-one",
         "Sec. 3.4",
-        "Where everybody takes part, q_n = 1, (19) is (13) and (22) is (16).",
+        "(entry of the audit) Where everybody takes part, q_n = 1, (19) is (13) and "
+        "(22) is (16).",
         tuple(part for pair in PAIRS for part in reduces(*pair)),
         theorems(NON),
+        scope="of the right sides; at q = 1 the learning rates of (22) are limited by "
+        "1/(8 S N^2 tau sum a_n^2), those of (16) by 1/(8 S N^2 tau)",
     ),
 )
 

@@ -265,8 +265,8 @@ def general_convex_v2() -> Claim:
         "SFL-V2 converges at O(T^(-1/3)) on general convex objectives.",
         part,
         "for unequal weights at the largest admitted constant rate: the gap is "
-        "the same for all T, so no other constant helps. Of other schedules it says "
-        "nothing. 3.3 holds on the whole space.",
+        "the same for all T, so no other constant helps; nor does a schedule, see "
+        "text/rate/general_convex/no-schedule. 3.3 holds on the whole space.",
         "thm-3.7/general_convex alg-2",
     )
 
@@ -370,7 +370,8 @@ def non_convex_v2() -> Claim:
         "non_convex",
         "SFL-V2 converges at O(1/T) on non-convex objectives, in the paper's metric.",
         part,
-        "for unequal weights; true for equal ones (see the repair)",
+        "for unequal weights, where at rates sqrt(E/T) the left side grows like "
+        "sqrt(T), so no other constant helps; true for equal ones (see the repair)",
         "thm-3.7/non_convex alg-2",
         "Sec. 3.3",
         repaired("equal weights", equal_v2(r)),

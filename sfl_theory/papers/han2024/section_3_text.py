@@ -1,10 +1,8 @@
 r"""Convergence rates of the printed bounds, and what Sec. 3.3 and 4.2 say of them.
 
-Of the right sides as numbers, whether or not they hold; `section_3_runs` has what the
-abstract says of the algorithms.
-
 Heterogeneity, learning rates, SFL-V1 beside SFL-V2. The printed right sides are
-compared as numbers, whether or not they hold themselves.
+compared as numbers, whether or not they hold; `section_3_runs` has what the abstract
+says of the algorithms.
 """
 
 from __future__ import annotations
@@ -204,16 +202,12 @@ def extracted(number: str) -> Part:
 EXTRACTED = entry(
     "rate/non_convex/extracted",
     "Sec. 3.3, on (13), (16), (19), (22)",
-    "The metric is weighted by the learning rates: divided by their mean, no schedule "
-    "makes the non-convex bounds smaller than a constant times T^(-1/2).",
+    "(entry of the audit) The metric is weighted by the learning rates: divided by "
+    "their mean, no schedule makes the non-convex bounds smaller than a constant times "
+    "T^(-1/2).",
     tuple(map(extracted, NUMBERS)),
     theorems(NON),
 )
-
-# What Sec. 3.3 and 4.2 say of the bounds, rates in T aside ---------------------------
-
-STRONG, GENERAL, NON = CASES
-
 
 # Heterogeneity ---------------------------------------------------------------------
 
@@ -413,7 +407,7 @@ def similar(case: str) -> Claim:
         says(left, K * right),
         data,
         r"150 equal clients: $N\sum a_n^2=1$, $N\sum(a_n^2+1)=N^2+1$.",
-        "a_n = 1/N, sigma_n = sigma; very similar: equal up to a factor of K",
+        f"a_n = 1/N, sigma_n = sigma; very similar: equal up to a factor of {K}",
     )
     return Kind.TEXT(
         f"han2024/text/v1-v2/{case}/similar",
@@ -423,7 +417,8 @@ def similar(case: str) -> Claim:
         severity=Severity.CONSTANT,
         cause="At a_n = 1/N the weights N sum a_n^2 = 1 become N sum (a_n^2 + 1) = "
         "N^2 + 1: the noise of SFL-V2's bound is of order N^2 times that of SFL-V1.",
-        scope="for a_n = 1/N",
+        scope="for a_n = 1/N; of the words 'very similar' alone; no factor helps for "
+        "all N",
         words="The sentence goes on: except that a_n^2 (and a_n) are replaced by a_n^2 "
         f"+ 1 (and a_n + 1). That is text/v1-v2/{case}; here it is whether this is "
         "little.",

@@ -15,6 +15,8 @@ n, m = Client("n"), Client("m")
 t, i, j = w.natural("t"), w.natural("i"), w.natural("j")
 T = w.count("T")
 tau, tau_server = w.count("tau", r"\tau"), w.count("tau_server", r"\tilde{\tau}")
+tau_min = w.count("tau_min", r"\tau_{min}")
+tau_max = w.count("tau_max", r"\tau_{max}")
 S, mu = w.positive("S"), w.positive("mu", r"\mu")
 excess = w.nonnegative("s", r"\left(S - \mu\right)")
 """S - mu; kernel name s."""

@@ -32,7 +32,7 @@ from sfl_theory.papers.han2024.blocks import Descent
 from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, mu, n, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS, Algorithm, Line
-from sfl_theory.papers.han2024.theorems_convex_repaired import repair
+from sfl_theory.papers.han2024.theorems_convex_repaired import equally, repair
 from sfl_theory.papers.han2024.two_periods import TwoPeriods
 from sfl_theory.proofs import non_convex, partial_visits, visits_convex
 from sfl_theory.written import Assumed, Number, Run
@@ -43,7 +43,8 @@ THEOREM_36 = Kind.THEOREM(
     "The mean squared gradient, weighted with the learning rates.",
     *appendix_d.EQ_89.parts,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
-    "clients' samples may depend on each other, as 3.2 leaves it open",
+    "clients' samples may depend on each other, as 3.2 leaves it open; under (4) alone "
+    "see .../one-sided",
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
     "are false.",
     uses="eq-78 lemma-C.6 lemma-C.7 prop-C.4 eq-89 cond-3.6/non_convex",
@@ -241,6 +242,7 @@ BALL = (
     "Assumption 3.3 along the run: together with strong convexity it cannot hold on "
     "the whole space"
 )
+ONE_TAU = "; tau_server, which SFL-V2 does not have, is read as tau"
 CONSTANTS = printed.Data(S=s.steep)
 """S >= mu, so that gamma = 8 S/mu - 1 >= 7."""
 
@@ -296,8 +298,8 @@ def general_convex(number: str) -> Says:
         bound.right,
         *assumed(r, number, data.S, 0),
         w.at_most(eta, 1 / (2 * data.S * period)),
-        *(printed.least_pace(data) if v1 else ()),
-        *(printed.most_pace(data) if v1 else ()),
+        *(w.minimum(data.tau_min, tau, s.tau_server) if v1 else ()),
+        *(w.maximum(data.tau_max, tau, s.tau_server) if v1 else ()),
         *bound.above,
     )
 
@@ -365,11 +367,12 @@ EQUATIONS = {"3.6": (11, 12), "3.7": (14, 15), "3.8": (17, 18), "3.9": (20, 21)}
 def strong(number: str) -> Claim:
     """Return the strongly convex case of a theorem."""
     v2 = printed.shared(number)
+    reading = BALL + ONE_TAU if v2 else BALL
     return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex",
         f"Theorem {number}, ({EQUATIONS[number][0]})",
         f"{TITLES[number]}: the gap of the last model falls like 1/T.",
-        claims.Part(strongly_convex(number), STRONG_MODELS[number], BALL),
+        claims.Part(strongly_convex(number), STRONG_MODELS[number], reading),
         severity=Severity.THEOREM,
         scope=SCOPES[number],
         cause=UNWEIGHTED if v2 else defects.SWAPPED.words,
@@ -390,11 +393,16 @@ def general(number: str) -> Claim:
         r"$x_s$ has hardly moved from 1 when the bound has fallen below the gap 1/2.",
         r"At $x^0=x^*$ every term of the bound is 0, and noise moves the model.",
     )
+    v2 = printed.shared(number)
+    where = "unequal weights" if v2 else "tau_server = 64 tau"
+    more = "" if v2 else "/periods"
     reading = (
         "for every constant rate that the condition admits, last iterate ('for some "
-        "schedule' is decided for Theorem 3.7 only, against it: "
-        "text/rate/general_convex/no-schedule); c_2 and c_3 are any numbers that are "
-        "at least the square root and the cube root"
+        f"schedule' is decided for {where} only, against it: text/rate/general_convex"
+        f"/no-schedule{more}); c_2 and c_3 are any numbers that are at least the "
+        "square root and the cube root"
+        + "; G_n^2/q_n of (21) is G^2/q_n"
+        * (number == "3.9")
     )
     return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex",
@@ -421,7 +429,7 @@ def general(number: str) -> Claim:
         root=defects.NO_RATE,
         uses=GENERAL_USES[number],
         first_failure=f"han2024/{FIRST[number]}",
-        repair=repair(number, "general_convex"),
+        repair=repair(number, "general_convex", (equally(number),) if v2 else ()),
     )
 
 

@@ -13,6 +13,8 @@ Each stands under the name that the library's bounds have: "repaired", "sharper"
 - SFL-V2: the server's step at a visit of client n is weighted by :math:`a_n`. For
   :math:`a_n=1/N` that is the printed server with its rate divided by N.
 - General convex: the bound speaks of the weighted mean of the gaps and keeps the rate.
+  For equal weights that holds of the printed SFL-V2, too, the server's squared distance
+  divided by N.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Repair, Says, repaired, says
+from sfl_theory.claims import Part, Proof, Repair, Says, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
@@ -31,9 +33,10 @@ from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
-from sfl_theory.papers.han2024.setting import G2, T, eta, f, mu, t, tau
+from sfl_theory.papers.han2024.appendix_e import EQUAL
+from sfl_theory.papers.han2024.setting import G2, N, T, a, eta, f, mu, n, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, gamma, times
-from sfl_theory.proofs import unequal_paces, weighted_rounds
+from sfl_theory.proofs import equal_visits, unequal_paces, weighted_rounds
 from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -175,6 +178,33 @@ def general_convex(number: str) -> strong.Named:
         told = f"{MOVES}; {EXPONENTIAL}"
         others.append(line(one, same_moves(one), what, theorem, BY_GROWTH, model, told))
     return {"repaired": (first,), "any_periods": tuple(others)}
+
+
+def equally(number: str) -> Part:
+    """Return the mean gap of SFL-V2 as printed, for equal weights."""
+    drawn = printed.partial(number)
+    who = k.Participants.UPDATES if drawn else k.Participants.EVERYONE
+    r = s.run(k.Kind.V2, who=who)
+    away, second, chances = r.x(0) - f.best, 1 + N, N
+    if drawn:
+        odds, chances = w.inverse_chance(n) - 1, w.over_clients(n, w.inverse_chance(n))
+        second = second + w.over_clients(n, a() ** 2 * odds)
+        second = second + w.over_clients(n, odds) / N
+    own = w.norm2(w.client(away)) + w.norm2(w.server(away)) / N
+    squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
+    right = w.bracket(own) / (2 * tau * T)
+    right = right + w.as_form(second * tau * G2 / (2 * T) * squares)
+    drift = Fraction(4, 3) * s.S * chances**2 * tau**2 * G2 / T * cubes
+    left = rounds(eta() * f.gap(r.x(t))) / T
+    assumed = Algorithm(number).assumed(r, s.S, 0)
+    what = says(left, right + w.as_form(drift), *assumed, *EQUAL)
+    words = (
+        r"$N\|x_c-x_c^*\|^2+\|x_s-x_s^*\|^2$ falls by $2N\eta^t\tau$ times the gap: "
+        r"with $a_n=\frac1N$ both blocks' products sum up to $\sum_n\sum_i\langle"
+        r"\nabla F_n(x_n^{t,i}),x^t-x^*\rangle$, to which Lemma C.3 applies."
+    )
+    theorem = partial(equal_visits.mean_gap, who)
+    return proved(what, lambda: given(what, theorem), words, EVERY_RATE)
 
 
 # Theorems 3.6 to 3.9, convex cases: the nearest true statements, one per line --------
@@ -355,10 +385,6 @@ BOUNDS: dict[tuple[str, str], strong.Named] = {
 
 
 WEIGHTS = "equal weights; or, for any weights, weighted server steps"
-WEIGHTED = (
-    "server steps weighted by a_n (for a_n = 1/N: the printed ones, their rate "
-    "divided by N)"
-)
 PERIODS = (
     "equal periods; or, for any, each side's rate divided by its own number of steps"
 )
@@ -367,11 +393,9 @@ MEANS = "the weighted mean of the gaps, the rate kept in the bound"
 
 def change(number: str, case: str) -> str:
     """Return what a repair changes, in words."""
-    strong_ = case == "strongly_convex"
-    server = WEIGHTS if strong_ else WEIGHTED
-    first = () if strong_ else (MEANS,)
+    first = () if case == "strongly_convex" else (MEANS,)
     drawn = ("updates aggregated",) if printed.partial(number) else ()
-    return "; ".join((*first, server if printed.shared(number) else PERIODS, *drawn))
+    return "; ".join((*first, WEIGHTS if printed.shared(number) else PERIODS, *drawn))
 
 
 def repair(number: str, case: str, others: tuple[Part, ...] = ()) -> Repair:
