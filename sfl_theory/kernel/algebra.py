@@ -13,11 +13,9 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, NoReturn, Self, TypeVar, cast
 
-MAX_TERMS = 40_000
-MAX_EXPONENT = 64
-MAX_BITS = 4_096
+MAX_TERMS, MAX_EXPONENT, MAX_BITS, MAX_SIZE = 40_000, 64, 4_096, 100_000
 WIDTH = MAX_EXPONENT.bit_length() + 1
 
 Monomial = tuple[tuple[int, int], ...]
@@ -84,6 +82,14 @@ class Built:
     def depth(self) -> int:
         """The highest level of a binder inside."""
         return max((p.depth for p in self.parts if isinstance(p, Built)), default=0)
+
+    @cached_property
+    def size(self) -> int:
+        """How long it is, written out."""
+        return sum([p.size for p in self.parts if isinstance(p, Built)], 1)
+
+    def __reduce__(self) -> NoReturn:
+        raise Rejected("not copied: a copy of a symbol has the number of the symbol")
 
 
 class Symbol(Built):

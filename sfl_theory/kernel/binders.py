@@ -77,6 +77,8 @@ class Term(Built, metaclass=Interned):
         built = [part for part in self.parts if isinstance(part, Built)]
         own["free"] = self._free(frozenset().union(*(part.free for part in built)))
         own["depth"] = max([own.get("level", 0), *(part.depth for part in built)])
+        own["size"] = sum([part.size for part in built], 1)
+        require(own["size"] <= algebra.MAX_SIZE, "a term is too long")
         self._check()
         own["age"] = next(_ages)
         if isinstance(self, Symbol):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 from . import terms as k
 from .algebra import Exact, K, Poly, Ratio, Sort, V, ratio, require
 
-MAX_OUTCOMES, MAX_RANGE = 65_536, 100_000
+MAX_OUTCOMES, MAX_RANGE = 65_536, 200_000
 MAX_ROUNDS, MAX_STEPS = 20_000, 200_000
 ZERO, ONE = Fraction(0), Fraction(1)
 Vector = tuple[Fraction, ...]
@@ -221,6 +221,7 @@ class Evaluation:
         self._rates: dict[tuple[k.Rate, int], Fraction] = {}
         self._chances: list[Fraction] = [ONE]
         self._outcomes: list[tuple[int, ...]] = [()]
+        self._terms = 0
 
     def prepare(self, steps: int, partial: bool) -> None:
         """Enumerate the outcomes of rounds with this many local steps."""
@@ -299,7 +300,8 @@ class Evaluation:
         require(binder is not k.NATURALS, "a model cannot run through all naturals")
         if isinstance(binder, k.Steps):
             size = self.whole_number(binder.upper)
-            require(size <= MAX_RANGE, "a sum of more than %s terms", MAX_RANGE)
+        self._terms += size
+        require(self._terms <= MAX_RANGE, "sums of more than %s terms", MAX_RANGE)
         for value in range(size):
             self.at[v] = value
             yield value
