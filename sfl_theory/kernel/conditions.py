@@ -36,23 +36,18 @@ def _curved(
 ) -> bool:
     """Return whether low <= H <= high everywhere for the Hessian H of a function."""
     F = e.function(function)
-    above = low is None or _below(F, -1, -low, bent=False)
-    return above and (high is None or _below(F, 1, high, bent=True))
+    above = low is None or _below(F, -1, -low)
+    return above and (high is None or _below(F, 1, high))
 
 
-def _lowest(e: Evaluation, one: h.Minimiser) -> bool:
-    at_star = e.function(one.function).gradient(known(e.model.stars, one.function))
-    return _curved(e, one.function, ZERO, None) and not any(at_star)
-
-
-def _below(F: Shape, scale: int, bound: Fraction, bent: bool) -> bool:
-    """Return whether ``scale H <= bound``; H is largest where all bends are active."""
+def _below(F: Shape, scale: int, bound: Fraction) -> bool:
+    """Return whether ``scale H <= bound``: no more than the bends that add to it do."""
     rows = []
     for p, row in enumerate(F.hessian):
         new = [-scale * z for z in row]
         new[p] += bound
-        for bend in F.bends if bent else ():
-            c = scale * bend.weight * bend.slope[p]
+        for bend in F.bends:
+            c = max(scale * bend.weight, ZERO) * bend.slope[p]
             new = [z - c * slope for z, slope in zip(new, bend.slope, strict=True)]
         rows.append(new)
     for p, top in enumerate(rows):  # elimination: is the difference semidefinite?
@@ -61,6 +56,40 @@ def _below(F: Shape, scale: int, bound: Fraction, bent: bool) -> bool:
         for lower in rows[p + 1 :]:
             factor = lower[p] / top[p] if top[p] else ZERO
             lower[:] = [z - factor * y for z, y in zip(lower, top, strict=True)]
+    return True
+
+
+def _lowest(e: Evaluation, one: h.Minimiser) -> bool:
+    """Return whether a function is convex and flat at its star, or `_least` there."""
+    F, star = e.function(one.function), known(e.model.stars, one.function)
+    convex = _curved(e, one.function, ZERO, None)
+    return (convex and not any(F.gradient(star))) or _least(F, star)
+
+
+def _least(F: Shape, star: Vector) -> bool:
+    """Return whether F, a sum of functions of one coordinate each, is least at a point.
+
+    Between the ends of its bends, and beyond them, a coordinate's slope is affine. So
+    it is least at an end or where that slope vanishes, unless it falls without end.
+    """
+    curved = [row[p] for p, row in enumerate(F.hessian)]
+    others = [z for p, row in enumerate(F.hessian) for z in (*row[:p], *row[p + 1 :])]
+    slopes = [sum(map(bool, bend.slope)) for bend in F.bends]
+    if min(curved) < 0 or any(others) or max(slopes, default=0) > 1:
+        return False
+    for p, (best, c) in enumerate(zip(star, curved, strict=True)):
+        own = [(bend, bend.slope[p]) for bend in F.bends if bend.slope[p]]
+        ends = {(b.shift + w) / s for b, s in own for w in (b.width, -b.width)}
+        places = sorted(ends | {best})
+        tilts = [F.gradient((*star[:p], z, *star[p + 1 :]))[p] for z in places]
+        if not c and not tilts[0] <= 0 <= tilts[-1]:
+            return False
+        pieces = zip(places, places[1:], tilts, tilts[1:], strict=False)
+        flat = [x + (y - x) * u / (u - v) for x, y, u, v in pieces if u < 0 < v]
+        flat += [places[end] - tilts[end] / c for end in (0, -1) if c]
+        along = [(*star[:p], z, *star[p + 1 :]) for z in (*places, *flat)]
+        if F.value(star) > min(map(F.value, along)):
+            return False
     return True
 
 

@@ -71,7 +71,7 @@ class Bend:
 
 @dataclass(frozen=True)
 class Shape:
-    """``x.Ax/2 + b.x + sum of bends``: symmetric A, bends of weight >= 0."""
+    """``x.Ax/2 + b.x + sum of bends``: symmetric A, bends convex or concave."""
 
     hessian: Matrix
     linear: Vector
@@ -163,8 +163,7 @@ class Model:
         for shape in (*self.functions, *self.named.values()):
             turned = tuple(zip(*shape.hessian, strict=True))
             require(shape.hessian == turned, "a Hessian is not symmetric")
-            fits = all(bend.weight >= 0 and bend.width > 0 for bend in shape.bends)
-            require(fits, "a bend is concave")
+            require(all(b.width > 0 for b in shape.bends), "a bend without a width")
         for var, value in self.numbers.items():
             require(_of_sort(value, var.sort), "%s = %s is not of its sort", var, value)
         for family, values in self.families.items():

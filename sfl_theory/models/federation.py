@@ -60,6 +60,17 @@ def _added(u: Vector, v: Vector) -> Vector:
     return tuple(a + b for a, b in zip(u, v, strict=True))
 
 
+def peaked() -> Shape:
+    """Return a function with a sharp peak between two wells, of curvature 1/1800.
+
+    Even in x_c, where its slope is -10 x_c up to 1/10, then -1, and from 25 on
+    -1 + (x_c - 25)/1800, so that it is least at 1825; beside that x_s^2/3600.
+    """
+    curvature = Fraction(1, 1800)
+    wells = plus(parabola(curvature, (0, 0)), huber((1, 0), 0, 25, -curvature))
+    return plus(wells, huber((1, 0), 0, Fraction(1, 10), -10))
+
+
 def tilt(*entries: Exact) -> Shape:
     """Return a linear function."""
     return quadratic([[0] * len(entries)] * len(entries), entries)

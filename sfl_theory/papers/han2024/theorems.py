@@ -43,8 +43,8 @@ THEOREM_36 = Kind.THEOREM(
     "The mean squared gradient, weighted with the learning rates.",
     *appendix_d.EQ_89.parts,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
-    "clients' samples may depend on each other, as 3.2 leaves it open; under (4) alone "
-    "see .../one-sided",
+    "clients' samples may depend on each other, as 3.2 leaves it open; refuted "
+    "under (4) alone, see .../one-sided",
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
     "are false.",
     uses="eq-78 lemma-C.6 lemma-C.7 prop-C.4 eq-89 cond-3.6/non_convex",
