@@ -26,6 +26,7 @@ from sfl_theory.proofs.unrolled import (
     block,
     j,
     n,
+    nought,
     now,
     single_steps,
     steps_of,
@@ -82,15 +83,6 @@ def specialised(theorem: Theorem, ranges: Ranges, body: h.Hypothesis) -> Theorem
         outer: k.Substitution = {v: value for _, v, value in ranges[:depth]}
         whole = k.at(general(ranges[depth:], body), outer)
         theorem = rules.specialise(theorem, whole, ranges[depth][2])
-    return theorem
-
-
-def settled(theorem: Theorem) -> Theorem:
-    """Return a theorem without hypotheses that numbers >= 0 are >= 0."""
-    forms = [one.form for one in theorem.hypotheses if isinstance(one, h.Holds)]
-    for form in forms:
-        if not form.expects and k.number_of(form).nonnegative():
-            theorem = rules.cut(theorem, combine(target=form))
     return theorem
 
 
@@ -247,26 +239,24 @@ class Numbers:
     ) -> tuple[Theorem, ...]:
         """Return what shows ``before = 1``, two theorems, or ``= 0``, one."""
         shown, _, values = self._comes_before(one, two, s)
-        return tuple(settled(rules.instantiate(one, values, ())) for one in shown)
+        here = (rules.instantiate(one, values, ()) for one in shown)
+        return tuple(map(derived.settled, here))
 
     def _comes_before(
         self, one: Visit, two: Visit, s: int | None
     ) -> tuple[tuple[Theorem, ...], Places, Values]:
         """Return what shows it at all of their steps, these, and their values here."""
         ranges, body, places = self._fact(one, two, s)
-        (p, _), (q, _) = one, two
         anywhere = tuple(
-            (binder, v, v if isinstance(v, k.Client) else of(v))
-            for binder, v, _ in ranges
+            (b, v, v if isinstance(v, k.Client) else of(v)) for b, v, _ in ranges
         )
-        values = tuple((v, value) for _, v, value in ranges)
-        here = tuple(pair for pair in values if pair[0] in (i, j))
-        others = tuple(pair for pair in values if pair not in here)
+        here = tuple((v, value) for _, v, value in ranges if v in (i, j))
+        others = tuple((v, value) for _, v, value in ranges if v not in (i, j))
         fact = specialised(rules.assume(body.form), anywhere, body)
         fact = rules.instantiate(fact, others, ())
         if not k.number_of(body.form).numerator.coefficients.get((), 0):
             return (fact,), places, here
-        at = ((m, client(p)), (j, places[0]), (n, client(q)), (i, places[1]))
+        at = ((m, client(one[0])), (j, places[0]), (n, client(two[0])), (i, places[1]))
         most = rules.instantiate(at_most_one(), (*at, (t, when_of(s))), ())
         return (fact, most), places, here
 
@@ -401,7 +391,7 @@ class Numbers:
                 if known:
                     found[p, step] = rate * value
                     moved = moved + g * (rate * value * J)
-        return settled(combine(*uses, target=k.inner(moved, w))), found
+        return derived.settled(combine(*uses, target=k.inner(moved, w))), found
 
     def chance(self, p: int, s: int | None, side: k.Side | None) -> Ratio:
         """Return 1, the draw of client p, or its share where the server averages."""
@@ -503,13 +493,6 @@ def renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
             new = k.gradient(F, renamed(atom.at, names))
         found = found + new * c
     return found
-
-
-def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
-    """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
-    below = combine(target=k.constant(-c), signs=signs)
-    square = combine((below, c), signs=signs)
-    return rules.vanish(combine((u, -c * c), signs=[square]), u * c, w)
 
 
 def tried(theorem: Theorem, u: k.Vec) -> Theorem:

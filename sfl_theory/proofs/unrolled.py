@@ -196,6 +196,13 @@ def vanishing(c: Ratio, u: k.Vec, v: k.Vec, signs: Iterable[Theorem]) -> Theorem
     return combine((u + v, c / 4), (u - v, -c / 4), signs=signs)
 
 
+def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
+    """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
+    below = combine(target=k.constant(-c), signs=signs)
+    square = combine((below, c), signs=signs)
+    return rules.vanish(combine((u, -c * c), signs=[square]), u * c, w)
+
+
 @cache
 def still(run: k.Split, i: int) -> Theorem:
     """Return ``<xi(n,t,i), w> = 0`` for noise of variance 0."""

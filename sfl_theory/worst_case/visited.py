@@ -16,7 +16,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, unrolled
-from sfl_theory.proofs.by_number import Visit, client, of_client, settled
+from sfl_theory.proofs.by_number import Visit, client, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.unrolled import atom_of, block, now, tested, w
 from sfl_theory.worst_case.assembly import Name, Row, Uses, fraction
@@ -34,7 +34,7 @@ class Visited(SingleClients):
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
         """Return the theorem, see `Assembly.proved`; other squares are found."""
-        return settled(super().proved(squares))
+        return derived.settled(super().proved(squares))
 
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares that are found for what is left over."""

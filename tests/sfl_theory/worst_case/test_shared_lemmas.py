@@ -11,7 +11,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.theorems import Theorem
-from sfl_theory.proofs.by_number import Numbers, client, of_client, settled
+from sfl_theory.proofs import derived
+from sfl_theory.proofs.by_number import Numbers, client, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.unrolled import bounded, interpolated, n, now
 
@@ -44,7 +45,7 @@ def test_what_is_known_of_another_client_stays_so() -> None:
 def test_only_hypotheses_on_numbers_that_hold_are_cut() -> None:
     open_, false, true = number(0), number(-1), number(2)
     named = rules.assume(k.constant(k.weight(n) - 1))
-    found = settled(combine(open_, false, true, named))
+    found = derived.settled(combine(open_, false, true, named))
     assert found.hypotheses == false.hypotheses | named.hypotheses
 
 
