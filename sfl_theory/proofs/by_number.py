@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import chain
+from typing import cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
-from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.rules import Replaceable, Theorem, stochastic
 from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, steps
 from sfl_theory.proofs.unrolled import (
@@ -25,6 +26,7 @@ from sfl_theory.proofs.unrolled import (
     block,
     j,
     n,
+    nought,
     now,
     single_steps,
     steps_of,
@@ -38,9 +40,12 @@ Visit = tuple[int, int]
 """A client and a step."""
 Uses = list[tuple[Theorem, Number]]
 Found = tuple[Theorem, dict[Visit, Ratio]]
+Values = tuple[tuple[Replaceable, k.Replacement], ...]
 Range = tuple[k.Quantifier, k.Client | k.Var, Ratio | k.ClientIndex]
 Ranges = tuple[Range, ...]
 """What a hypothesis ranges over, outermost first, and the values of interest."""
+Places = tuple[Ratio, Ratio]
+"""Steps of two visits."""
 
 
 def client(p: int) -> k.Numbered:
@@ -54,8 +59,15 @@ def when_of(s: int | None) -> Ratio:
 
 
 def of_client(theorem: Theorem, p: int) -> Theorem:
-    """Return a theorem on client n for client p."""
-    return rules.instantiate(theorem, ((n, client(p)),), ())
+    """Return a theorem on client n for client p, at once where it has been put in."""
+    mine: Values = ((n, client(p)),)
+    rule, given = theorem.call or ("", ())
+    if rule == "instantiate":
+        lemma, values, signs = cast(tuple[Theorem, Values, tuple[Theorem, ...]], given)
+        if n not in dict(values):
+            own = tuple((old, k.at(new, dict(mine))) for old, new in values)
+            return rules.instantiate(lemma, own + mine, signs)
+    return rules.instantiate(theorem, mine, ())
 
 
 def general(ranges: Ranges, body: h.Hypothesis) -> h.Hypothesis:
@@ -166,10 +178,10 @@ class Numbers:
 
     def _fact(
         self, one: Visit, two: Visit, s: int | None
-    ) -> tuple[Ranges, h.Hypothesis, Ratio]:
+    ) -> tuple[Ranges, h.Holds, Places]:
         """Return what says whether visit (p, a) comes before (q, b) in round s.
 
-        It speaks of as many visits as possible. The number is what is >= 0 there.
+        It speaks of as many visits as possible: of those steps.
         """
         round_ = when_of(s)
         (p, a), (q, b) = one, two
@@ -200,10 +212,11 @@ class Numbers:
         if not alike and p != q and (apart or together):
             when = when[1:] if apart else []
             at: dict[k.Variable, Ratio] = {t: round_}
-            number = k.number_at(number, at if apart else {**at, i: ratio(b)})
+            at = at if apart else {**at, i: ratio(b)}
+            number = k.number_at(number, at)
+            earlier, later = (k.number_at(one, at) for one in (earlier, later))
         body = h.Holds(k.constant(number - 1 if comes else -number))
-        literal = k.before(client(p), a, client(q), b, round_)
-        return (*who, *when), body, literal - 1 if comes else -literal
+        return (*who, *when), body, (earlier, later)
 
     # Numbers that have values --------------------------------------------------------
 
@@ -225,14 +238,27 @@ class Numbers:
         self, one: Visit, two: Visit, s: int | None
     ) -> tuple[Theorem, ...]:
         """Return what shows ``before = 1``, two theorems, or ``= 0``, one."""
-        ranges, body, number = self._fact(one, two, s)
-        fact = specialised(rules.assume(k.constant(number)), ranges, body)
-        if number.numerator.coefficients.get((), 0) == 0:
-            return (fact,)
-        (p, a), (q, b) = one, two
-        values = ((m, client(p)), (j, ratio(a)), (n, client(q)), (i, ratio(b)))
-        most = rules.instantiate(at_most_one(), (*values, (t, when_of(s))), ())
-        return fact, most
+        shown, _, values = self._comes_before(one, two, s)
+        here = (rules.instantiate(one, values, ()) for one in shown)
+        return tuple(map(derived.settled, here))
+
+    def _comes_before(
+        self, one: Visit, two: Visit, s: int | None
+    ) -> tuple[tuple[Theorem, ...], Places, Values]:
+        """Return what shows it at all of their steps, these, and their values here."""
+        ranges, body, places = self._fact(one, two, s)
+        anywhere = tuple(
+            (b, v, v if isinstance(v, k.Client) else of(v)) for b, v, _ in ranges
+        )
+        here = tuple((v, value) for _, v, value in ranges if v in (i, j))
+        others = tuple((v, value) for _, v, value in ranges if v not in (i, j))
+        fact = specialised(rules.assume(body.form), anywhere, body)
+        fact = rules.instantiate(fact, others, ())
+        if not k.number_of(body.form).numerator.coefficients.get((), 0):
+            return (fact,), places, here
+        at = ((m, client(one[0])), (j, places[0]), (n, client(two[0])), (i, places[1]))
+        most = rules.instantiate(at_most_one(), (*at, (t, when_of(s))), ())
+        return (fact, most), places, here
 
     def orthogonal(self, two: Visit, one: Visit, s: int, u: k.Vec) -> Theorem:
         """Return ``<xi(#q,s,b), u> = 0`` for u that an earlier visit (p, a) determines.
@@ -353,17 +379,19 @@ class Numbers:
                 g = block(side, single_step(run, p, round_, step))
                 known = ratio(1)
                 if visit:
-                    shown = self.comes_before((p, step), visit, s)
+                    shown, at, here = self._comes_before((p, step), visit, s)
                     known = ratio(len(shown) - 1)
-                    b = k.before(client(p), step, client(visit[0]), visit[1], round_)
-                    uses.append((vanishing(rate * own * (known - b), g, w, shown), 1))
+                    b = k.before(client(p), at[0], client(visit[0]), at[1], round_)
+                    u = block(side, single_step(run, p, round_, at[0]))
+                    away = vanishing(rate * own * (known - b), u, w, shown)
+                    uses.append((rules.instantiate(away, here, ()), 1))
                 if own != J and known:
                     c = rate * (value * J - own)
                     uses.append((vanishing(c, g, w, self.weight_is[p]), 1))
                 if known:
                     found[p, step] = rate * value
                     moved = moved + g * (rate * value * J)
-        return combine(*uses, target=k.inner(moved, w)), found
+        return derived.settled(combine(*uses, target=k.inner(moved, w))), found
 
     def chance(self, p: int, s: int | None, side: k.Side | None) -> Ratio:
         """Return 1, the draw of client p, or its share where the server averages."""
@@ -430,7 +458,7 @@ class Numbers:
         return combine(*uses, target=target)
 
 
-def single_step(run: k.Split, p: int, s: Number, step: int) -> k.Vec:
+def single_step(run: k.Split, p: int, s: Number, step: Number) -> k.Vec:
     """Return ``g(#p,s,step)``."""
     return k.vec_at(stochastic(run, n, s, step), {n: client(p)})
 
@@ -465,13 +493,6 @@ def renamed(u: k.Vec, names: Mapping[k.Numbered, k.Client]) -> k.Vec:
             new = k.gradient(F, renamed(atom.at, names))
         found = found + new * c
     return found
-
-
-def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
-    """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
-    below = combine(target=k.constant(-c), signs=signs)
-    square = combine((below, c), signs=signs)
-    return rules.vanish(combine((u, -c * c), signs=[square]), u * c, w)
 
 
 def tried(theorem: Theorem, u: k.Vec) -> Theorem:

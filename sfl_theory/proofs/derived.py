@@ -25,6 +25,15 @@ from sfl_theory.proofs.notation import (
 ONE = ratio(1)
 
 
+def settled(theorem: Theorem) -> Theorem:
+    """Return a theorem without hypotheses that numbers >= 0 are >= 0."""
+    forms = [one.form for one in theorem.hypotheses if isinstance(one, h.Holds)]
+    for form in forms:
+        if not form.expects and k.number_of(form).nonnegative():
+            theorem = rules.cut(theorem, combine(target=form))
+    return theorem
+
+
 def majorant(F: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2``, F majorised."""
     return rules.given(h.Majorised(F, S), (p, q))

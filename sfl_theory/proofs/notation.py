@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
@@ -13,7 +13,6 @@ Use = Theorem | tuple[Theorem | k.Vec, Number]
 """What a combination adds up: a theorem or ``||u||^2 >= 0``, with its factor."""
 Uses = Iterable[tuple[Theorem, Number]]
 Squares = Iterable[tuple[k.Vec, Number]]
-GROUP = 16
 
 
 def nat(name: str) -> k.Var:
@@ -116,14 +115,6 @@ def combine(
         target,
         tuple(signs),
     )
-
-
-def total(uses: Sequence[tuple[Theorem | k.Vec, Number]]) -> Theorem:
-    """Return the sum, added up in groups: a long sum costs its length every time."""
-    while len(uses) > GROUP:
-        groups = (uses[i : i + GROUP] for i in range(0, len(uses), GROUP))
-        uses = [(combine(*group), 1) for group in groups]
-    return combine(*uses)
 
 
 def sign(number: Ratio, *uses: Use) -> Theorem:

@@ -27,14 +27,13 @@ from sfl_theory.proofs.by_number import (
     Visit,
     client,
     general,
-    nought,
     of_client,
     single_step,
     specialised,
     tried,
 )
 from sfl_theory.proofs.notation import Use, combine
-from sfl_theory.proofs.unrolled import block, n, tested, w
+from sfl_theory.proofs.unrolled import block, n, nought, tested, w
 
 Path = tuple[tuple[int, ...], ...]
 """Who takes part, round by round."""

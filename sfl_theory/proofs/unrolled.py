@@ -196,6 +196,31 @@ def vanishing(c: Ratio, u: k.Vec, v: k.Vec, signs: Iterable[Theorem]) -> Theorem
     return combine((u + v, c / 4), (u - v, -c / 4), signs=signs)
 
 
+def nought(c: Ratio, u: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
+    """Return ``c <u, w> = 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
+    below = combine(target=k.constant(-c), signs=signs)
+    square = combine((below, c), signs=signs)
+    return rules.vanish(combine((u, -c * c), signs=[square]), u * c, w)
+
+
+@cache
+def still(run: k.Split, i: int) -> Theorem:
+    """Return ``<xi(n,t,i), w> = 0`` for noise of variance 0."""
+    none = derived.variance(run, ratio(0), n, now, ratio(i))
+    return rules.vanish(none, k.noise(run, n, now, i), w)
+
+
+@cache
+def bounded(run: k.Split, G2: Ratio, i: int) -> Theorem:
+    """Return ``||grad F_n(p(n,t,i))||^2 <= G2`` where noise has variance 0."""
+    g, xi = (
+        k.gradient(k.Local(n), k.local_point(run, n, now, i)),
+        k.noise(run, n, now, i),
+    )
+    known = derived.bounded_gradient(run, G2, n, now, ratio(i))
+    return combine(known, tested(still(run, i), now, 2 * g + xi))
+
+
 X, Y = k.Point("x"), k.Point("y")
 
 

@@ -15,7 +15,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import interleaved, unrolled
-from sfl_theory.proofs.notation import combine, sum_over, total
+from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import atom_of, below, block, mean, n, tested
 from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
 from sfl_theory.worst_case.deviations import enter
@@ -125,10 +125,9 @@ class Assembly:
             if beside := {v: c for v, c in row.items() if c}:
                 own, other = self.vector({u: ONE}) * k.weight(n), self.vector(beside)
                 self.uses.append((rules.linear(k.CLIENTS, n, own, other), ONE))
-        each = total([*self.each, *self.each_squares])
+        each = combine(*self.each, *self.each_squares)
         average = sum_over(each, k.CLIENTS, n, k.weight(n))
-        rest = total([*self.uses, *self.squares])
-        return combine(average, rest, target=self.target)
+        return combine(average, *self.uses, *self.squares, target=self.target)
 
     # What is added ---------------------------------------------------------------
 

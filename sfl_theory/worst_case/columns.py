@@ -32,7 +32,7 @@ FIRST, DEEPER = 1e-2, 3
 """Nothing enters before this accuracy, in later turns a finer one."""
 FEW = 5
 """A rough point is left for no fewer than this share of inequalities per residual."""
-SHARES, MUCH = (0.2, 0.1, 0.05, 0.03, 0.01, 3e-3, 1e-3), 0.97
+SHARES, LEAST = tuple(0.2 * 0.75**k for k in range(19)), 0.02
 """Inequalities with less than such a share are left out, if these are not too few."""
 ROUGH = 1e-4
 """A warm start that gets no nearer than this is followed by a cold one."""
@@ -165,37 +165,44 @@ def thinned(
         Solutions for fewer and fewer inequalities, the given one first.
     """
     kept = [found]
+    for share in SHARES:
+        while len(kept) <= TURNS:
+            known = kept[-1].constraints
+            constraints = _large(program, kept[-1], share)
+            pairs = sum(one.inequality.kind == "interpolation" for one in known)
+            if len(known) - len(constraints) < LEAST * pairs:
+                return kept
+            solution = interior.solved(program, constraints, tolerance)
+            if solution.upper > enough:
+                break
+            kept.append(Found(constraints, solution, math.inf))
+    return kept
+
+
+def _large(program: Program, found: Found, share: float) -> tuple[Constraint, ...]:
+    """Return the constraints but for interpolation inequalities of small multipliers.
+
+    A multiplier counts by its share of the largest one at either of its two points.
+    """
     index: dict[Place, int] = {
         (node.client, node.point): k for k, node in enumerate(program.nodes)
     }
-    while len(kept) <= TURNS:
-        one = kept[-1]
-        given = [a for a in one.constraints if a.inequality.kind != "interpolation"]
-        pairs = [
-            (a, by, _ends(a, index))
-            for a, by in zip(one.constraints, one.solution.multipliers, strict=True)
-            if a.inequality.kind == "interpolation"
-        ]
-        top = dict.fromkeys(range(len(program.nodes)), 0.0)
-        for _, by, ends in pairs:
-            for k in ends:
-                top[k] = max(top[k], by)
-        for k, node in enumerate(program.nodes):
-            top[k] = math.inf if node.point == STAR else top[k]
-        for share in SHARES:
-            chosen = [
-                a for a, by, ends in pairs if by > share * min(top[k] for k in ends)
-            ]
-            if len(chosen) > MUCH * len(pairs):
-                continue
-            constraints = (*given, *chosen)
-            solution = interior.solved(program, constraints, tolerance)
-            if solution.upper <= enough:
-                kept.append(Found(constraints, solution, math.inf))
-                break
-        else:
-            break
-    return kept
+    star = [k for k, node in enumerate(program.nodes) if node.point == STAR]
+    top = dict.fromkeys(range(len(program.nodes)), 0.0)
+    pairs = [*zip(found.constraints, found.solution.multipliers, strict=True)]
+    between = [
+        (a, by, _ends(a, index))
+        for a, by in pairs
+        if a.inequality.kind == "interpolation"
+    ]
+    for _, by, ends in between:
+        for k in ends:
+            top[k] = max(top[k], by)
+    top |= dict.fromkeys(star, math.inf)
+    return (
+        *(a for a in found.constraints if a.inequality.kind != "interpolation"),
+        *(a for a, by, ends in between if by > share * min(top[k] for k in ends)),
+    )
 
 
 def _ends(one: Constraint, index: Mapping[Place, int]) -> tuple[int, int]:

@@ -33,8 +33,6 @@ class Positions(Assembly):
         self._first_points()
         if self.sides != (None,):
             self._split()
-        if not self.noisy:
-            self._noises()
         for side in self.sides:
             self._steps(side)
         self._average()
@@ -56,16 +54,6 @@ class Positions(Assembly):
         form = negative(self.common)
         mine = {name: self.vector({name: ONE}) for name in form.rows}
         self.uses += squared(factored(form), mine, form)
-
-    def _noises(self) -> None:
-        """Remove noise, whose second moment is 0."""
-        for t in range(self.rounds):
-            for i in range(unrolled.longest(self.run)):
-                for side in self.sides:
-                    _, xi = self.sample(t, i, side)
-                    if row := self.own.eliminate(xi, {}):
-                        lemma = self.tested(still(self.run, i), t, self.vector(row))
-                        self.each.append((lemma, -ONE))
 
     def _steps(self, side: k.Side | None) -> None:
         """Replace gradients at steps by ways that a block moves, p(n,t,0) by x(t)."""
@@ -182,19 +170,13 @@ def negative(form: Quadratic[Name]) -> Quadratic[Name]:
 
 
 @cache
-def still(run: k.Split, i: int) -> Theorem:
-    """Return ``<xi(n,t,i), w> = 0`` for noise of variance 0."""
-    none = derived.variance(run, ratio(0), n, now, ratio(i))
-    return rules.vanish(none, k.noise(run, n, now, i), w)
-
-
-@cache
 def quiet(run: k.Split, i: int, side: k.Side | None) -> Theorem:
     """Return ``<[p_{i+1} - p_i + eta grad F_n(p_i)]_b, w> = 0``."""
     after, before = (k.local_point(run, n, now, j) for j in (i + 1, i))
     eta, beside = unrolled.rate_of(run, side), block(side, w)
     move = after - before + k.gradient(k.Local(n), before) * eta
-    away = still(run, i) if side is None else tested(still(run, i), now, beside)
+    away = unrolled.still(run, i)
+    away = away if side is None else tested(away, now, beside)
     return combine(
         unrolled.moves(run, i, side),
         (away, -eta),

@@ -17,7 +17,7 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import derived, unrolled
 from sfl_theory.proofs.by_number import Numbers, client, of_client
-from sfl_theory.proofs.notation import combine, total
+from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.unrolled import W, atom_of, block, n, tested, w
 from sfl_theory.worst_case.assembly import SIDES, Name, Row, fraction
 from sfl_theory.worst_case.certificate import Atom, Point, Square
@@ -84,7 +84,7 @@ class SingleClients:
             self._start(side)
         self._silence()
         self._squares(squares)
-        return total(self.uses)
+        return combine(*self.uses)
 
     def _put_in(self, side: k.Side | None) -> None:
         """Put in what the points of each round are."""

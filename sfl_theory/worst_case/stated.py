@@ -17,7 +17,7 @@ from sfl_theory.proofs import derived
 from sfl_theory.proofs.by_number import Numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import combine
-from sfl_theory.proofs.unrolled import interpolated, n
+from sfl_theory.proofs.unrolled import bounded, interpolated, n, t
 from sfl_theory.worst_case.certificate import Inequality, Point
 from sfl_theory.worst_case.setting import ONE, ZERO, Setting
 
@@ -199,8 +199,11 @@ class Stated:
         )
 
     def bounded_gradient(self, at: Point) -> Theorem:
-        """Return ``||g||^2 <= G^2`` of the step at a local point, with its noise."""
+        """Return ``||g||^2 <= G^2`` of the step at a local point, with any noise."""
         G2 = ratio(self.setting.G2 or 0)
+        if not self.setting.sigma2:
+            lemma = bounded(self.run, G2, at.i)
+            return rules.instantiate(lemma, ((t, ratio(at.t)),), ())
         return derived.bounded_gradient(self.run, G2, n, ratio(at.t), ratio(at.i))
 
     def on_client(

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 
-from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
@@ -23,7 +22,7 @@ from sfl_theory.proofs.unrolled import atom_of, block, now, tested, w
 from sfl_theory.worst_case.assembly import Name, Row, Uses, fraction
 from sfl_theory.worst_case.certificate import Square
 from sfl_theory.worst_case.deviations import squared
-from sfl_theory.worst_case.positions import moves, negative, still
+from sfl_theory.worst_case.positions import moves, negative
 from sfl_theory.worst_case.single_clients import ONE, STAR, SingleClients, against
 from sfl_theory.worst_case.sparse import factored
 
@@ -35,12 +34,7 @@ class Visited(SingleClients):
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
         """Return the theorem, see `Assembly.proved`; other squares are found."""
-        found = super().proved(squares)
-        for s in range(self.rounds):
-            left = k.constant(self.rounds - 1 - s)
-            if h.Holds(left) in found.hypotheses:
-                found = rules.cut(found, combine(target=left))
-        return found
+        return derived.settled(super().proved(squares))
 
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares that are found for what is left over."""
@@ -169,7 +163,7 @@ class Visited(SingleClients):
             if self.noisy:
                 g = g + k.noise(run, client(q), now, i)
             else:
-                noise = of_client(still(run, i), q)
+                noise = of_client(unrolled.still(run, i), q)
                 uses.append((tested(noise, now, k.part(SERVER, w)), -eta))
             move = points[place + 1] - points[place] + g * eta
             theorem = combine(*uses, target=k.inner(k.part(SERVER, move), w))

@@ -101,7 +101,7 @@ def main() -> None:
                 f"{'':18} proof: {thinned:.1f} s thinned, {derived:.1f} s derived, "
                 f"{len(file) / 1e3:.0f} kB, bound grows by "
                 f"{float(thin.upper / found.upper - 1):.1e}, "
-                f"{len(thin.found.constraints)} inequalities, "
+                f"{len(thin.certificate.uses)} inequalities, "
                 f"replayed in {replayed(file):.2f} s",
                 flush=True,
             )
