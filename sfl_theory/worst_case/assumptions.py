@@ -143,7 +143,7 @@ class _Formulation:
         metric = Inequality("at-least")
         if setting.metric == "distance":
             return Constraint(metric, (), tuple(self.expected_square(T)))
-        total = sum(setting.client_steps)
+        total = sum(setting.client_steps) or ONE
         shares = [eta / total for eta in setting.client_steps]
         if setting.metric == "gap":
             if setting.reading == "mean":
