@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +44,10 @@ VISITED = (
 PASTS = (
     "inequalities between points of different pasts are left out, which a proof cannot "
     "say: the value is an upper bound of that with them"
+)
+NOISE = (
+    "of noise its variance is used, and that it is unbiased and independent: the value "
+    "is an upper bound of the worst case"
 )
 BOUNDED = (
     "gradients of strongly convex functions are not bounded: the statement is on runs "
@@ -102,7 +109,7 @@ def _work(options: argparse.Namespace) -> int:
     from sfl_train.files import check_writable
 
     if options.out is not None:
-        import_module("matplotlib")  # told at once, not after the sweep
+        _refuse_picture(options.out)
     asked = None if options.table is not None else setting(options)
     _refuse_unused(options)
     if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
@@ -139,12 +146,23 @@ def _work(options: argparse.Namespace) -> int:
     if claim is not None:
         record["status"] = "proved"
     if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(record, indent=2) + "\n")
+        placed(options.json).write_text(json.dumps(record, indent=2) + "\n")
     print("\n".join(lines(found, record)))
     if claim is not None:
         print(f"{claim}\nproof: {options.proof}")
     return 1 if options.certify and found.certificate is None else 0
+
+
+def _refuse_picture(path: Path) -> None:
+    """Say at once, not after the sweep, that a picture cannot be drawn.
+
+    Raises:
+        CommandError: if its name ends in no format that is known.
+    """
+    canvas = import_module("matplotlib.backend_bases").FigureCanvasBase
+    known = canvas.get_supported_filetypes()
+    if path.suffix.removeprefix(".").lower() not in known:
+        raise CommandError(f"--out: a picture such as curve.svg is needed, got {path}")
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:
@@ -205,8 +223,37 @@ def _proved(found: WorstCase, path: Path) -> Claim:
         raise CommandError(f"--proof: no certificate: {'; '.join(found.failed)}")
     text = prove(found.certificate, sparse=True).document()
     (claim,) = replay(text)
-    path.write_text(text, encoding="utf-8")
+    placed(path).write_text(text, encoding="utf-8")
     return claim
+
+
+def placed(path: Path) -> Path:
+    """Return a path of a file to come, whose folder there is now."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def outward(value: Fraction, up: bool) -> float:
+    """Return the nearest float that is no less than a value, or no more.
+
+    Args:
+        value: exact.
+        up: whether it is to be no less.
+
+    Returns:
+        The float.
+    """
+    near = float(value)
+    if Fraction(near) < value if up else Fraction(near) > value:
+        near = math.nextafter(near, math.inf if up else -math.inf)
+    return near
+
+
+def shown(value: Fraction, up: bool, digits: int = 10) -> str:
+    """Return a value in so many digits, rounded as ``outward`` does."""
+    rule = Context(digits, ROUND_CEILING if up else ROUND_FLOOR)
+    parts = Decimal(value.numerator), Decimal(value.denominator)
+    return f"{rule.divide(*parts):g}"
 
 
 @contextmanager
@@ -233,8 +280,8 @@ def as_dict(found: WorstCase) -> dict[str, object]:
     upper, lower = found.upper, found.lower
     return {
         "value": found.value,
-        "upper": None if upper is None else float(upper),
-        "lower": None if lower is None else float(lower),
+        "upper": None if upper is None else outward(upper, up=True),
+        "lower": None if lower is None else outward(lower, up=False),
         "gap": None if None in {upper, lower} else float(upper - lower),
         "status": "computed",
         "relaxed": found.relaxed,
@@ -336,14 +383,15 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
         told[0] = f"worst of {found.orders} orders of visits: {told[0]}"
     if found.upper is not None:
         told.append(
-            f"at most  {float(found.upper):.10g}: certificate of "
+            f"at most  {shown(found.upper, up=True)}: certificate of "
             f"{len(found.certificate.uses)} inequalities and "  # type: ignore[union-attr]
             f"{len(found.certificate.squares)} squares, decided in integers"  # type: ignore[union-attr]
         )
     if found.instance is not None:
         one = found.instance
         told.append(
-            f"at least {float(one.value):.10g}: {one.words}, {one.clients} client(s), "
+            f"at least {shown(one.value, up=False)}: {one.words}, "
+            f"{one.clients} client(s), "
             f"dimension {one.dimension}, admissible in exact arithmetic"
         )
     told += [f"not shown {failed}" for failed in found.failed]
@@ -357,6 +405,8 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
     if found.relaxed:
         told.append(f"note: {PASTS}")
     told.append(f"note: {VISITED}")
+    if asked.sigma2 and not asked.two_point:
+        told.append(f"note: {NOISE}")
     if asked.G2 is not None and asked.mu:
         told.append(f"note: {BOUNDED}")
     grams = " and ".join(map(str, record["size"]["grams"]))  # type: ignore[index]

@@ -47,6 +47,8 @@ OPTIONS = {
     "several clients need": "--heterogeneity",
     "noise must": "--noise",
     "dissimilarity": "--dissimilarity",
+    "gradients that": "--bounded-gradients",
+    "a mean over": "--eta-client",
     "participation": "--participation",
     "two-point noise": "--two-point",
     "an order of visits": "--order",
@@ -250,7 +252,9 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
             raise CommandError("--clients: all needs equal weights")
         return None, ()
     if not re.fullmatch(r"\d{1,4}", text):
-        raise CommandError(f"--clients: a number or all is needed, got '{text}'")
+        raise CommandError(
+            f"--clients: a number of at most 4 digits or all is needed, got '{text}'"
+        )
     return int(text), weights
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from bounds.worst_case import METRICS, described, worst
+from bounds.worst_case import METRICS, described, outward, placed, shown, worst
 from sfl_theory.worst_case.setting import Setting
 
 
@@ -20,7 +20,7 @@ class Sampled:
     Attributes:
         eta: the step size that varies.
         value: the worst case in float64.
-        upper: the certified bound, if there is one.
+        upper: the certified bound, rounded up, if there is one.
         contracts: whether the certified bound is below the start's value, if it says
             the same metric; None: undecided.
     """
@@ -65,7 +65,9 @@ def sweep(
     print(described(at(asked, name, best.eta)))
     print(f"worst {METRICS[asked.metric, asked.reading]} over {name}:")
     for one in found:
-        proof = "" if one.upper is None else f"  certified <= {one.upper:.8g}"
+        proof = ""
+        if one.upper is not None:
+            proof = f"  certified <= {shown(Fraction(one.upper), up=True, digits=8)}"
         mark = "  <- best" if one is best else ""
         print(f"  {float(one.eta):<10.4g} {one.value:<14.8g}{proof}{mark}")
     if asked.metric == asked.start == "distance":
@@ -84,9 +86,9 @@ def sweep(
                 for one in found
             ],
         }
-        options.json.write_text(json.dumps(record, indent=2) + "\n")
+        placed(options.json).write_text(json.dumps(record, indent=2) + "\n")
     if options.out:
-        draw(options.out, asked, name, found, best)
+        draw(placed(options.out), asked, name, found, best)
     return 1 if options.certify and any(one.upper is None for one in found) else 0
 
 
@@ -135,7 +137,7 @@ def sampled(
             contracts = True
         elif found.lower is not None and found.lower >= asked.initial:
             contracts = False
-    upper = None if found.upper is None else float(found.upper)
+    upper = None if found.upper is None else outward(found.upper, up=True)
     return Sampled(eta, found.value, upper, contracts)
 
 

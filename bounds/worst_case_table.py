@@ -13,6 +13,7 @@ from itertools import groupby, product
 
 import numpy as np
 
+from bounds.worst_case import outward, placed
 from bounds.worst_case_options import exact_sides
 from sfl_theory import Constants, theorem
 from sfl_theory.best import proved_versions
@@ -166,8 +167,7 @@ def table(
             "steps": options.table,
             "seconds": round(time.perf_counter() - begun, 1),
         }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(record, indent=2) + "\n")
+        placed(options.json).write_text(json.dumps(record, indent=2) + "\n")
     return 1 if options.certify and any(one.certified is None for one in rows) else 0
 
 
@@ -342,7 +342,8 @@ def row(run: Asked, proved: Proved, options: argparse.Namespace) -> Row:
     found = worst_case(run.setting, options.tolerance, below=False)
     rates = run.setting.client_steps
     scale = ONE if run.left == "objective_gap" else sum(rates, ZERO) / len(rates)
-    certified = None if found.upper is None else float(found.upper * scale)
+    upper = found.upper
+    certified = None if upper is None else outward(upper * scale, up=True)
 
     def spoken(bound: Bound | None) -> dict[str, float] | None:
         if bound is None or bound.metric.key != run.left:

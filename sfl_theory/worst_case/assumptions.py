@@ -143,7 +143,7 @@ class _Formulation:
         metric = Inequality("at-least")
         if setting.metric == "distance":
             return Constraint(metric, (), tuple(self.expected_square(T)))
-        total = sum(setting.client_steps)
+        total = sum(setting.client_steps) or ONE
         shares = [eta / total for eta in setting.client_steps]
         if setting.metric == "gap":
             if setting.reading == "mean":
@@ -330,7 +330,7 @@ class _Formulation:
                     )
         if self.setting.visits:
             self.assume_visited()
-        if self.setting.symmetric and self.setting.algorithm != "minibatch-sfl":
+        if self.setting.symmetric:
             self.assume_apart(self.setting.clients or 1)
 
     def assume_visited(self) -> None:
@@ -367,16 +367,22 @@ class _Formulation:
         return atom.kind in kinds
 
     def assume_apart(self, N: int) -> None:
-        """Enter that noise is orthogonal to the other clients' steps of its round."""
+        """Enter that noise is orthogonal to the other clients' noise and later steps.
+
+        Of MiniBatch-SFL, where clients meet, only to their noise of the same step.
+        """
+        meet = self.setting.algorithm == "minibatch-sfl"
         for drawn, step in product(self.run.steps, self.run.steps):
             noise, at = drawn.noise, drawn.point
-            if noise is None or step.point.t != at.t or step.point.i <= at.i:
+            later = step.point.t == at.t and step.point.i > at.i and not meet
+            if noise is None or not (step is drawn or later):
                 continue
-            atom = Atom("gradient", step.client, step.point)
+            atom = Atom("gradient", step.client, step.point) if later else noise
             for side in self.place.sides:
                 mean, apart = Space(side, "mean"), Space(side, "deviation")
                 left = Vector({mean: {noise: Fraction(N - 1)}, apart: {noise: -ONE}})
-                term = (self.vector(left), self.vector(step.gradient), ONE)
+                right = step.gradient if later else self.place.own(noise)
+                term = (self.vector(left), self.vector(right), ONE)
                 says = Inequality("across", None, at, vector=atom, space=mean)
                 self.given.append(
                     Constraint(says, (), (term,), ZERO, True, (mean, apart))

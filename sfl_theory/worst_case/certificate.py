@@ -116,8 +116,8 @@ class Inequality:
       space's share of it;
     - "unbiased": <noise, vector> = 0 in a space, an equality;
     - "across", N clients that are alike: a client's noise is orthogonal to another's
-      later gradient in the round, (N-1) <noise, vector> of the means = that of the
-      deviations, on the side of the space, an equality;
+      noise of the step and later gradient in the round, (N-1) <noise, vector> of the
+      means = that of the deviations, on the side of the space, an equality;
     - "visited", SFL-V2 for all N at once: sum_n a_n <noise_n, vector_n> = 0 on the side
       of the space, as each client's noise is drawn after its vector, an equality;
     - "lag", "uneven": see ``Visits``;

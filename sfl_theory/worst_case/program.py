@@ -16,7 +16,7 @@ relative to $F_n(x^*)$, without convexity to $f^*$.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -366,6 +366,35 @@ class Program:
                     key = (min(a, b), max(a, b))
                     found[key] = found.get(key, Fraction(0)) + factor * c * d
         return tuple((a, b, c) for (a, b), c in found.items() if c)
+
+
+@dataclass(frozen=True)
+class Adrift(Program):
+    r"""A program in which nothing bounds how far x(0) is from x*.
+
+    No multiplier makes a square of $x^0-x^*$, so a certificate has no product with it
+    either: none of an inequality that bounds $F_n(x^*)$ by another value. Without these
+    the start is a shift of the clients' values that cancels, and is left out.
+    """
+
+    @classmethod
+    def of(cls, whole: Program) -> Adrift:
+        """Return the program without inequalities that a certificate cannot use."""
+        same = {one.name: getattr(whole, one.name) for one in fields(whole)}
+        vectors = (one.inequality.vector for one in whole.given)
+        pairs = zip(whole.given, vectors, strict=True)
+        given = (one for one, by in pairs if by is None or by.kind != "start")
+        return cls(**{**same, "given": tuple(given)})
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of nodes of which the first is not x*."""
+        return tuple(one for one in super().pairs if self.nodes[one[0]].point != STAR)
+
+    def kept(self, space: Space) -> list[int]:
+        """Return the places of the atoms that are not taken to be 0."""
+        atoms = self.basis[space]
+        return [k for k in super().kept(space) if atoms[k].kind != "start"]
 
 
 def _cliques(

@@ -135,6 +135,8 @@ def _balance(program: Program, mine: _Multipliers) -> None:
         if other is not None:
             left[other] += left[value]
         left[value] = ZERO
+    if program.setting.adrift:
+        _from_start(program, mine, left, by_kind["start-gap"])
     for k, node in enumerate(program.nodes):
         home = homes[node.client]
         if k == home or node.value is None or not left[node.value]:
@@ -144,6 +146,29 @@ def _balance(program: Program, mine: _Multipliers) -> None:
         mine.add(program.interpolation(*edge), abs(rest))
     if any(imbalance(program, mine.uses)):
         raise NotRoundedError("the function values cannot be balanced")
+
+
+def _from_start(
+    program: Program, mine: _Multipliers, left: list[Fraction], gap: Constraint
+) -> None:
+    """Let the start's gap pay for what no inequality that bounds F(x*) may."""
+    shares = dict(gap.values)
+    first = {
+        node.client: k for k, node in enumerate(program.nodes) if node.value in shares
+    }
+    for k, node in enumerate(program.nodes):
+        start = first[node.client]
+        value, paying = node.value, program.nodes[start].value
+        if value is None or paying is None or k == start or left[value] <= 0:
+            continue
+        mine.add(program.interpolation(start, k), left[value])
+        left[paying] += left[value]
+        left[value] = ZERO
+    extra = max(left[value] / share for value, share in shares.items())
+    if extra > 0:
+        mine.add(gap, extra)
+        for value, share in shares.items():
+            left[value] -= share * extra
 
 
 def _tree(

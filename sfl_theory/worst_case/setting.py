@@ -192,10 +192,11 @@ class Setting:
                 "bounds of assumptions must not be negative",
             ),
             (
-                0 in {self.eps2, self.G2},
-                "dissimilarity and gradients that are bounded by 0 leave one function "
-                "or none: use one client",
+                self.eps2 == 0,
+                "dissimilarity that is bounded by 0 leaves one function: use one "
+                "client",
             ),
+            (self.G2 == 0, "gradients that are bounded by 0 leave no function"),
             (self.sigma2 < 0, "noise must have a variance of at least 0"),
             (self.initial <= 0, "the initial distance or gap must be positive"),
             (N is not None and N < 1, "clients must be a positive integer or 'all'"),
@@ -312,6 +313,18 @@ class Setting:
                 "a decrease is known of means over rounds",
             ),
             (
+                self.adrift and self.metric == "distance",
+                "a start by gap says nothing of distances where f may be flat: the "
+                "worst case is infinite",
+            ),
+            (
+                not any(self.client_steps)
+                and (self.metric, self.reading)
+                in {("gap", "mean"), ("gradient", "average")},
+                "a mean over rounds is weighted by the client's step sizes, and all "
+                "of them are 0",
+            ),
+            (
                 self.mu is None and self.zeta2 is not None,
                 "zeta speaks of x*, which problems without convexity need not have",
             ),
@@ -351,6 +364,11 @@ class Setting:
         return self.tau if self.tau_server is None else self.tau_server
 
     @property
+    def adrift(self) -> bool:
+        """Whether nothing bounds how far x(0) is from x*."""
+        return self.mu == 0 and self.start == "gap"
+
+    @property
     def partial(self) -> bool:
         """Whether some client may sit a round out."""
         return any(q < 1 for q in self.participation)
@@ -385,7 +403,7 @@ class Setting:
         """Whether steps are all that moves clients, so that proofs are of positions.
 
         Of clients that are alike and do not differ by any slopes, or of SFL-V2 with
-        one order and one step size.
+        one order and one step size; not where x(0) may be anywhere.
         """
         rates = {*self.client_steps}, {*self.server_steps}
         alike = self.algorithm in {"fedavg", "sfl-v1"} and self.interchangeable
@@ -394,7 +412,7 @@ class Setting:
         bounded = any(bound for bound in (self.zeta2, self.eps2, self.G2))
         alike &= bounded and self.zeta2 != 0
         fits = alike or visits
-        return fits and min(map(min, rates)) > 0
+        return fits and min(map(min, rates)) > 0 and not self.adrift
 
     @property
     def shares(self) -> tuple[Fraction, ...]:

@@ -19,7 +19,7 @@ from sfl_theory.worst_case.columns import Found, limited, searched, thinned
 from sfl_theory.worst_case.exact import check
 from sfl_theory.worst_case.instance import Instance, mended, parabola
 from sfl_theory.worst_case.interior import Progress
-from sfl_theory.worst_case.program import Program
+from sfl_theory.worst_case.program import Adrift, Program
 from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
 from sfl_theory.worst_case.setting import Setting
@@ -131,10 +131,6 @@ def _worst_case(
     found = searched(program, tolerance, progress, floor)
     failed: list[str] = []
     certificate, instance = None, None
-    try:
-        certificate = _certified(program, found, tolerance)
-    except NotRoundedError as error:
-        failed.append(f"from above: {error}")
     if below:
         tried = reaching(program, found, explicit, tolerance)
         tried = _two_point(setting, tried, progress)
@@ -142,6 +138,13 @@ def _worst_case(
             instance = tried
         else:
             failed.append(f"from below: {tried}")
+    if setting.adrift:
+        program = Adrift.of(program)
+        found = searched(program, tolerance, progress, floor)
+    try:
+        certificate = _certified(program, found, tolerance)
+    except NotRoundedError as error:
+        failed.append(f"from above: {error}")
     return WorstCase(
         setting,
         program,

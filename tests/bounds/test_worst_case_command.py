@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bounds.worst_case import main
+from bounds.worst_case import main, outward, shown
 
 KEYS = {
     "value", "upper", "lower", "gap", "status", "relaxed", "instance", "residuals",
@@ -85,8 +89,28 @@ def test_noise_of_two_values_is_reached(tmp_path: Path) -> None:
     told = f"--clients 1 --noise 1 --two-point {CHECK} --json {path}"
     assert main(told.split()) == 0
     record = json.loads(path.read_text())
-    assert record["lower"] == 1.1525
-    assert record["upper"] == pytest.approx(1.1525, rel=1e-6)
+    assert Fraction(record["lower"]) <= Fraction("1.1525") < record["upper"]
+    for bound in ("lower", "upper"):
+        assert record[bound] == pytest.approx(1.1525, rel=1e-6)
+
+
+@given(st.fractions(), st.integers(1, 17))
+def test_bounds_are_rounded_outwards(value: Fraction, digits: int) -> None:
+    low, high = (outward(value, up) for up in (False, True))
+    assert low <= value <= high
+    assert high <= math.nextafter(low, math.inf)
+    low, high = (Fraction(shown(value, up, digits)) for up in (False, True))
+    assert low <= value <= high
+    assert high - low <= abs(value) * Fraction(1, 10 ** (digits - 1))
+
+
+def test_folders_of_what_is_written_are_made(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{k}" / "file" for k in range(4)]
+    picture = paths[3].with_suffix(".svg")
+    one = f"--clients 1 {CHECK} --json {paths[0]} --proof {paths[1]}"
+    curve = f"--clients 1 --sweep eta=1:2:2 {CHECK} --json {paths[2]} --out {picture}"
+    assert main(one.split()) == main(curve.split()) == 0
+    assert all(path.stat().st_size for path in (*paths[:3], picture))
 
 
 def test_a_sweep_finds_the_best_step_size(
@@ -160,6 +184,10 @@ def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
         ("--non-convex --mu 0", "--mu: problems of --non-convex have none"),
         ("--non-convex --heterogeneity 1", "--heterogeneity: zeta speaks of x*"),
         ("--start gradients", "--start: a start by bounded gradients"),
+        ("--mu 0 --start gap --metric distance", "--start: a start by gap says"),
+        ("--eta 0 --reading mean", "--eta-client: a mean over rounds is weighted"),
+        ("--bounded-gradients 0", "--bounded-gradients: gradients that are"),
+        ("--sweep eta=1:2:2 --out curve.xyz", "--out: a picture such as curve.svg"),
         ("--sweep eta=1:0:5", "--sweep: needs 0 < FROM < TO"),
         ("--json pyproject.toml/all.json", "--json:"),
         ("--table 0", "--table: between 1 and 100"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import pytest
@@ -129,13 +130,48 @@ def test_two_equal_weights_are_no_weights() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["fedavg", "minibatch-sfl"])
-def test_noise_of_clients_that_are_alike(algorithm: str) -> None:
-    """Means and deviations of N clients say what N clients say."""
-    more = {"tau": 2, "rounds": 1, "clients": 3, "zeta2": Q(1), "sigma2": Q(1)}
-    apart = worst_case(made(algorithm, **more), below=False)
-    alike = worst_case(made(algorithm, symmetric=True, **more), below=False)
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"zeta2": Q(1)},
+        {"G2": Q(5), "mu": Q(0), "metric": "gradient", "reading": "average"},
+    ],
+)
+def test_noise_of_clients_that_are_alike(
+    algorithm: str, more: dict[str, object]
+) -> None:
+    """Means and deviations of N clients say what N clients say.
+
+    With the second bounds it matters that the clients' noises are orthogonal.
+    """
+    known = {"tau": 2, "rounds": 2, "clients": 2, "sigma2": Q(1), **more}
+    apart = worst_case(made(algorithm, **known), below=False)
+    alike = worst_case(made(algorithm, symmetric=True, **known), below=False)
     assert alike.certificate is not None
     assert apart.value == pytest.approx(alike.value, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"clients": 1, "tau": 2},
+        {"clients": 2, "weights": (Q(1, 3), Q(2, 3)), "tau": 2, "zeta2": Q(1)},
+        {"clients": None, "eta": Q(2)},
+        {"clients": 1, "rounds": 2},
+    ],
+)
+def test_a_start_by_gap_may_be_anywhere(more: dict[str, object]) -> None:
+    """Convex functions may be nearly flat: nothing holds x(0) near x*."""
+    setting = made(**{"rounds": 3, "mu": Q(0), "start": "gap", **more})
+    found = worst_case(setting)
+    assert found.certificate is not None, found.failed
+    assert check(found.certificate) is None
+    assert float(found.upper) == pytest.approx(found.value, rel=1e-6)
+    if setting.clients != 2:
+        assert found.lower >= found.upper * (1 - Q(1, 10**5))
+        assert found.value == pytest.approx(1, rel=1e-6)
+    with pytest.raises(ValueError, match="infinite"):
+        replace(setting, metric="distance")
 
 
 def test_noise_of_one_client_is_additive_on_a_parabola() -> None:
