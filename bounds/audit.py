@@ -25,6 +25,7 @@ from sfl_train.files import check_writable, replace_file
 
 if TYPE_CHECKING:
     from bounds.page.drawn import Drawn
+    from bounds.page.sheet import Sheet
 
 FEW = 8
 """So many claims are replayed in one process."""
@@ -315,23 +316,28 @@ def _asked(
 
     from bounds.shares import shared
 
+    sheet = None
+    if draw:
+        from bounds.page.sheet import Sheet
+
+        sheet = Sheet()
     bars = Progress(console=Console(stderr=True), transient=True)
     with bars:
         bar = bars.add_task("claims replayed", total=len(entries))
-        asked = partial(_answer, entries, draw, Encoder() if write else None)
+        asked = partial(_answer, entries, sheet, Encoder() if write else None)
         for found in shared(asked, len(entries), workers):
             yield found
             bars.advance(bar)
 
 
 def _answer(
-    entries: Sequence[Entry], draw: bool, proofs: Encoder | None, place: int
+    entries: Sequence[Entry], sheet: Sheet | None, proofs: Encoder | None, place: int
 ) -> Answer:
     entry, picture, piece = entries[place], None, None
-    if draw:
+    if sheet is not None:
         from bounds.page.drawn import drawn
 
-        picture = drawn(entry)
+        picture = drawn(entry, sheet)
     if proofs is not None:
         piece = proofs.piece(_encoded(entry, proofs))
     repair = None if entry.repair is None else replace(entry.repair, decided=())

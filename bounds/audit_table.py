@@ -19,6 +19,8 @@ NARROWEST = 40
 LINES = 2
 """So many lines tell what is proved, or why nothing is; causes are told in full."""
 RESULTS = (Kind.THEOREM, Kind.PROPOSITION)
+OURS = "not in the paper"
+"""Where claims stand that the audit adds."""
 MEANS = {
     Severity.THEOREM: ("stated result", "stated results"),
     Severity.PROOF: ("proof step", "proof steps"),
@@ -63,9 +65,11 @@ def print_table(entries: Sequence[Entry]) -> None:
         print(_filled(f"{paper}: {named.title}" if named else paper, width))
         print(_filled(counted(here), width, "  "))
         results = [e for e in here if e.claim.kind in RESULTS]
+        printed = [e for e in results if e.claim.location != OURS]
         others = [e for e in here if e.claim.kind not in RESULTS]
         for heading, group in (
-            ("Theorems and propositions", results),
+            ("Theorems and propositions", printed),
+            ("Proved beyond the paper", [e for e in results if e not in printed]),
             ("What their proofs and the text claim", others),
         ):
             if group:

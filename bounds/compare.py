@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -230,10 +231,11 @@ def _check_apart(options: argparse.Namespace) -> None:
     for name in ("out", "json", "csv"):
         target = getattr(options, name)
         for folder in options.run or ():
-            inside = target is not None and target.resolve().is_relative_to(
-                folder.resolve()
-            )
-            if inside and folder.is_dir():
+            if (
+                target is not None
+                and os.path.isdir(folder)  # False where a path is none
+                and target.resolve().is_relative_to(folder.resolve())
+            ):
                 raise ValueError(
                     f"--{name}: {target} lies in the run folder {folder}, which is "
                     "only read: choose another place"

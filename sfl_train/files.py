@@ -27,6 +27,9 @@ def check_writable(option: str, path: Path, folder: bool) -> None:
 def _check_place(option: str, path: Path, folder: bool) -> None:
     if "\0" in str(path):
         raise ValueError(f"{option}: {str(path)!a}: not a path")
+    for one in (path, *path.parents):
+        if one.is_symlink() and not one.exists():
+            raise ValueError(f"{option}: {one} is a link that leads nowhere")
     if folder and path.exists() and not path.is_dir():
         raise ValueError(f"{option}: {path} is a file, a folder is needed")
     if not folder and path.is_dir():

@@ -151,7 +151,12 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["long name", "below a file", "device", "pipe"])
+NO_TARGETS = (
+    "long name", "below a file", "device", "pipe", "link to itself", "link to nothing",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NO_TARGETS)
 @pytest.mark.parametrize("option", OUTPUTS)
 def test_an_impossible_target_is_refused_before_the_work(
     option, kind, tmp_path, capsys
