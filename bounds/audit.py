@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FEW = 8
 """So many claims are replayed in one process."""
+WRITTEN = ("json", "html", "latex", "proofs")
+"""Options that name a file to be written."""
 MINUTES = 100_000
 """What ``--minutes`` is below."""
 
@@ -136,6 +138,7 @@ def _uncollected(options: argparse.Namespace) -> int:
 
 
 def _work(options: argparse.Namespace) -> int:
+    _check_idle(options)
     if options.trust:
         print_trust()
         return 0
@@ -151,7 +154,7 @@ def _work(options: argparse.Namespace) -> int:
                     f"--{option} is about the papers' ledger: leave it out with --file"
                 )
     try:
-        for option in ("json", "html", "latex", "proofs"):
+        for option in WRITTEN:
             path = getattr(options, option)
             if path is not None:
                 check_writable(f"--{option}", path, folder=False)
@@ -190,6 +193,23 @@ def _work(options: argparse.Namespace) -> int:
     else:
         print_table(entries)
     return 0
+
+
+ALONE = {
+    "trust": ("claim", "paper", "file", "export", "mutate", *WRITTEN),
+    "export": WRITTEN,
+    "mutate": WRITTEN[1:],
+}
+"""An option, and those that would do nothing beside it."""
+
+
+def _check_idle(options: argparse.Namespace) -> None:
+    for option, idle in ALONE.items():
+        for one in idle if getattr(options, option) else ():
+            if getattr(options, one):
+                raise CommandError(
+                    f"--{one} does nothing beside --{option}: leave one of them out"
+                )
 
 
 def _papers(options: argparse.Namespace) -> list[Entry]:
@@ -364,11 +384,6 @@ def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
     from bounds.mutate import mutate, statements, subjects
     from bounds.mutation_figures import as_json, covered, exit_status, print_figures
 
-    for option in ("html", "latex"):
-        if getattr(options, option) is not None:
-            raise CommandError(
-                f"--{option} shows the ledger: leave it out with --mutate"
-            )
     journal = Journal()
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sfl_theory.claims import Kind, Severity
+from sfl_theory.claims import OURS, Kind, Severity
 from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import about
 from sfl_theory.plain import in_plain
@@ -19,8 +19,6 @@ NARROWEST = 40
 LINES = 2
 """So many lines tell what is proved, or why nothing is; causes are told in full."""
 RESULTS = (Kind.THEOREM, Kind.PROPOSITION)
-OURS = "not in the paper"
-"""Where claims stand that the audit adds."""
 MEANS = {
     Severity.THEOREM: ("stated result", "stated results"),
     Severity.PROOF: ("proof step", "proof steps"),

@@ -287,6 +287,10 @@ class Defect:
     words: str
 
 
+OURS = "not in the paper"
+"""Location of a claim that the audit adds."""
+
+
 class Told(TypedDict, total=False):
     """What a claim may tell besides its statements."""
 
