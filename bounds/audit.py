@@ -21,7 +21,7 @@ from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.ledger import Entry, Ledger, Outcome, entry_alone, ledger
 from sfl_theory.papers import PAPERS
 from sfl_theory.proofs.export import Encoder, Json, Piece
-from sfl_train.files import check_writable, replace_file
+from sfl_train.files import check_files, replace_file
 
 if TYPE_CHECKING:
     from bounds.page.drawn import Drawn
@@ -154,10 +154,10 @@ def _work(options: argparse.Namespace) -> int:
                     f"--{option} is about the papers' ledger: leave it out with --file"
                 )
     try:
-        for option in WRITTEN:
-            path = getattr(options, option)
-            if path is not None:
-                check_writable(f"--{option}", path, folder=False)
+        check_files(
+            {f"--{one}": getattr(options, one) for one in WRITTEN},
+            {"--file": options.file},
+        )
     except ValueError as error:
         raise CommandError(str(error)) from error
     if options.export is not None:

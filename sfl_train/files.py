@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -22,6 +23,32 @@ def check_writable(option: str, path: Path, folder: bool) -> None:
         _check_place(option, path, folder)
     except OSError as error:
         raise ValueError(f"{option}: {path}: {error.strerror}") from error
+
+
+def check_files(
+    written: Mapping[str, Path | None], read: Mapping[str, str | Path | None]
+) -> None:
+    """Refuse files that cannot be written, or that would take the place of others.
+
+    Args:
+        written: option -> the file to come; None where it is not given.
+        read: option -> a file that the command reads, or what else was given there.
+
+    Raises:
+        ValueError: one cannot be written, or two are the same; both options are named.
+    """
+    taken = {
+        os.path.realpath(path): option
+        for option, path in read.items()
+        if path is not None and "\0" not in str(path)
+    }
+    for option, path in written.items():
+        if path is None:
+            continue
+        check_writable(option, path, folder=False)
+        other = taken.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise ValueError(f"{option}: {path} is the file of {other}, too")
 
 
 def _check_place(option: str, path: Path, folder: bool) -> None:

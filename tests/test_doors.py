@@ -164,3 +164,28 @@ def test_an_impossible_target_is_refused_before_the_work(
     path, _ = extraordinary(tmp_path)[kind]
     module, *line = (word.replace("{}", str(path)) for word in OUTPUTS[option])
     refused(capsys, module, *line)
+
+
+TWICE = {
+    "audit --file": ("bounds.audit", "--file", "one", "--json", "./one"),
+    "audit --html": ("bounds.audit", "--html", "one", "--latex", "one"),
+    "compare --problem": (
+        "bounds.compare", *COMPARE, "--problem", "quadratic:one", "--json", "one",
+    ),
+    "compare --partition": (
+        "bounds.compare", *COMPARE, "--problem", "softmax:digits",
+        "--partition", "file:one", "--csv", "one",
+    ),
+    "compare --json": ("bounds.compare", *COMPARE, "--csv", "one", "--json", "link"),
+    "worst_case --json": ("bounds.worst_case", "--json", "one", "--proof", "one"),
+}  # fmt: skip
+"""A file that two options of a line name: what is written would be lost, or read."""
+
+
+@pytest.mark.parametrize("line", TWICE)
+def test_a_target_is_no_other_file_of_the_line(line, tmp_path, capsys) -> None:
+    (tmp_path / "one").write_text("mine")
+    (tmp_path / "link").symlink_to("one")
+    said = refused(capsys, *TWICE[line])
+    assert f"is the file of {line.split()[1]}, too" in said
+    assert (tmp_path / "one").read_text() == "mine"
