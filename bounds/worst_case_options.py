@@ -232,7 +232,8 @@ def number(option: str, text: str) -> Fraction:
     with suppress(ValueError, ZeroDivisionError):
         if short:
             return Fraction(text.strip())
-    raise CommandError(f"{option}: a number is needed, got '{text}'")
+    size = "" if short else ", of at most 40 characters and between 1e-99 and 1e99"
+    raise CommandError(f"{option}: a number is needed{size}, got '{text:.60}'")
 
 
 def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, ...]]:
@@ -250,7 +251,9 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
             raise CommandError("--clients: all needs equal weights")
         return None, ()
     if not re.fullmatch(r"\d{1,4}", text):
-        raise CommandError(f"--clients: a number or all is needed, got '{text}'")
+        raise CommandError(
+            f"--clients: a number up to 9999, or all, is needed, got '{text:.60}'"
+        )
     return int(text), weights
 
 
@@ -434,8 +437,8 @@ def swept(text: str) -> tuple[str, Sequence[Fraction]]:
     form = re.fullmatch(r"(eta|eta-client|eta-server)=([^:]+):([^:]+):(\d{1,3})", text)
     if form is None:
         raise CommandError(
-            "--sweep: eta, eta-client or eta-server=FROM:TO:COUNT is needed, "
-            f"got '{text}'"
+            "--sweep: eta, eta-client or eta-server=FROM:TO:COUNT is needed, with a "
+            f"COUNT up to 999, got '{text:.60}'"
         )
     low, high = number("--sweep", form[2]), number("--sweep", form[3])
     count = int(form[4])
