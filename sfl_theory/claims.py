@@ -30,6 +30,7 @@ from sfl_theory.papers import PAPERS
 from sfl_theory.plain import plain
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witness import HALF, witness
+from sfl_theory.user_files import text_of
 from sfl_theory.written import (
     RATES,
     Assumed,
@@ -418,9 +419,9 @@ def decide(part: Part, name: str) -> Decided:
         found = kernel.decide(
             name, one.hypotheses, one.left, one.right, one.equal, theorem, model
         )
-    except Exception as error:  # a user's own evidence may raise anything
+    except (Exception, SystemExit) as error:  # a user's evidence may raise anything
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return Decided("unproved", (f"{REJECTED}: {kind}{error}",))
+        return Decided("unproved", (f"{REJECTED}: {kind}{text_of(error)}",))
     status = "proved" if found.proved or part.says.denied else "refuted"
     lines = tuple(str(found).splitlines())
     return Decided(status, lines, found, theorem, data)

@@ -173,6 +173,14 @@ def run(path: Path, name: str) -> ModuleType:
     return module
 
 
+def text_of(error: BaseException) -> str:
+    """Return what an exception says, where it can say it."""
+    try:
+        return str(error)
+    except Exception:
+        return "(and cannot say what)"
+
+
 def said(error: BaseException, path: Path | None = None) -> str:
     """Return in one line what a program raised, and in which line of its file.
 
@@ -183,7 +191,7 @@ def said(error: BaseException, path: Path | None = None) -> str:
     Returns:
         Half a sentence.
     """
-    words = " ".join(str(error).split())[:200]
+    words = " ".join(text_of(error).split())[:200]
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
