@@ -427,7 +427,8 @@ def print_trust() -> None:
 
 def _write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, content.encode())
+    # A claim of a user may hold what is no text.
+    replace_file(path, content.encode(errors="backslashreplace"))
 
 
 if __name__ == "__main__":

@@ -35,20 +35,28 @@ def check_files(
         read: option -> a file that the command reads, or what else was given there.
 
     Raises:
-        ValueError: one cannot be written, or two are the same; both options are named.
+        ValueError: one cannot be written, or two are the same, or one would be the
+            folder of the other; both options are named.
     """
     taken = {
-        os.path.realpath(path): option
+        Path(os.path.realpath(path)): option
         for option, path in read.items()
-        if path is not None and "\0" not in str(path)
+        if path and "\0" not in str(path)
     }
     for option, path in written.items():
         if path is None:
             continue
         check_writable(option, path, folder=False)
-        other = taken.setdefault(os.path.realpath(path), option)
-        if other != option:
-            raise ValueError(f"{option}: {path} is the file of {other}, too")
+        place = Path(os.path.realpath(path))
+        for other, name in taken.items():
+            if place == other:
+                raise ValueError(f"{option}: {path} is the file of {name}, too")
+            if place in other.parents or other in place.parents:
+                raise ValueError(
+                    f"{option}: {path} and the file of {name} cannot both be: one "
+                    "would be the folder of the other"
+                )
+        taken[place] = option
 
 
 def _check_place(option: str, path: Path, folder: bool) -> None:

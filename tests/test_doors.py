@@ -189,3 +189,10 @@ def test_a_target_is_no_other_file_of_the_line(line, tmp_path, capsys) -> None:
     said = refused(capsys, *TWICE[line])
     assert f"is the file of {line.split()[1]}, too" in said
     assert (tmp_path / "one").read_text() == "mine"
+
+
+def test_a_target_is_no_folder_of_another_one(capsys) -> None:
+    for first, second in (("out", "out/a"), ("out/a", "out")):
+        line = ("--claim", "han2024/eq-2", "--json", first, "--proofs", second)
+        assert "--proofs" in refused(capsys, "bounds.audit", *line)
+    assert not Path("out").exists()

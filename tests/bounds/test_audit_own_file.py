@@ -200,3 +200,10 @@ def test_a_proof_that_ends_the_program_is_no_proof(
     own.write_text(OWN.replace("return undefined_name", fault))
     assert main(["--file", str(own)]) == 0
     assert "unproved" in capsys.readouterr().out
+
+
+def test_what_is_no_text_is_written_all_the_same(own: Path) -> None:
+    own.write_text(OWN.replace('"A square."', r'"A \udcff square."'))
+    files = ["--json", "a", "--html", "b", "--latex", "c", "--proofs", "d"]
+    assert main(["--file", str(own), *files]) == 0
+    assert r"\udcff" in Path("b").read_text()
