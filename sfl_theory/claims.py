@@ -27,10 +27,9 @@ from sfl_theory.kernel.terms import MEAN, Rate, Run, Star, Var, runs_of, subterm
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS
-from sfl_theory.plain import plain
+from sfl_theory.plain import plain, text_of
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witness import HALF, witness
-from sfl_theory.user_files import text_of
 from sfl_theory.written import (
     RATES,
     Assumed,

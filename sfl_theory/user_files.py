@@ -11,6 +11,8 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
+from sfl_theory.plain import text_of
+
 MEBI = 1 << 20
 TEXT = 64 * MEBI
 """Bytes of the largest text that is read: options, constants, programs, lists."""
@@ -171,14 +173,6 @@ def run(path: Path, name: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         raise FileError(f"{path}: running it: {said(error, path)}") from error
     return module
-
-
-def text_of(error: BaseException) -> str:
-    """Return what an exception says, where it can say it."""
-    try:
-        return str(error)
-    except Exception:
-        return "(and cannot say what)"
 
 
 def said(error: BaseException, path: Path | None = None) -> str:
