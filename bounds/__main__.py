@@ -7,10 +7,11 @@ those of the module.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from runpy import run_module
 
-from sfl_theory.command import Parser
+from sfl_theory.command import Parser, run
 
 VERBS = {
     "compare": ("bounds.compare", "train, measure, and put the curve beside bounds"),
@@ -35,16 +36,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     verb, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if verb in {"-h", "--help"}:
-        print("usage: sfl-verify VERB ..., the same as python -m MODULE ...\n")
-        for name, (module, words) in VERBS.items():
-            print(f"  {name:<11} {module:<20} {words}")
-        return 0
+        return run(Parser(prog="sfl-verify"), _listed, [])
     if verb not in VERBS:
         known = ", ".join(VERBS)
         Parser(prog="sfl-verify").error(f"no verb '{verb}': choose from {known}")
     module, *first = VERBS[verb][0].split()
     sys.argv[1:] = [*first, *rest]
     run_module(module, run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _listed(_: Namespace) -> int:
+    print("usage: sfl-verify VERB ..., the same as python -m MODULE ...\n")
+    for name, (module, words) in VERBS.items():
+        print(f"  {name:<11} {module:<20} {words}")
     return 0
 
 

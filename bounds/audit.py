@@ -21,13 +21,16 @@ from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.ledger import Entry, Ledger, Outcome, entry_alone, ledger
 from sfl_theory.papers import PAPERS
 from sfl_theory.proofs.export import Encoder, Json, Piece
-from sfl_train.files import check_writable, replace_file
+from sfl_train.files import check_files, replace_file
 
 if TYPE_CHECKING:
     from bounds.page.drawn import Drawn
+    from bounds.page.sheet import Sheet
 
 FEW = 8
 """So many claims are replayed in one process."""
+WRITTEN = ("json", "html", "latex", "proofs")
+"""Options that name a file to be written."""
 MINUTES = 100_000
 """What ``--minutes`` is below."""
 
@@ -135,6 +138,7 @@ def _uncollected(options: argparse.Namespace) -> int:
 
 
 def _work(options: argparse.Namespace) -> int:
+    _check_idle(options)
     if options.trust:
         print_trust()
         return 0
@@ -150,10 +154,10 @@ def _work(options: argparse.Namespace) -> int:
                     f"--{option} is about the papers' ledger: leave it out with --file"
                 )
     try:
-        for option in ("json", "html", "latex", "proofs"):
-            path = getattr(options, option)
-            if path is not None:
-                check_writable(f"--{option}", path, folder=False)
+        check_files(
+            {f"--{one}": getattr(options, one) for one in WRITTEN},
+            {"--file": options.file},
+        )
     except ValueError as error:
         raise CommandError(str(error)) from error
     if options.export is not None:
@@ -189,6 +193,23 @@ def _work(options: argparse.Namespace) -> int:
     else:
         print_table(entries)
     return 0
+
+
+ALONE = {
+    "trust": ("claim", "paper", "file", "export", "mutate", *WRITTEN),
+    "export": WRITTEN,
+    "mutate": WRITTEN[1:],
+}
+"""An option, and those that would do nothing beside it."""
+
+
+def _check_idle(options: argparse.Namespace) -> None:
+    for option, idle in ALONE.items():
+        for one in idle if getattr(options, option) else ():
+            if getattr(options, one):
+                raise CommandError(
+                    f"--{one} does nothing beside --{option}: leave one of them out"
+                )
 
 
 def _papers(options: argparse.Namespace) -> list[Entry]:
@@ -315,23 +336,28 @@ def _asked(
 
     from bounds.shares import shared
 
+    sheet = None
+    if draw:
+        from bounds.page.sheet import Sheet
+
+        sheet = Sheet()
     bars = Progress(console=Console(stderr=True), transient=True)
     with bars:
         bar = bars.add_task("claims replayed", total=len(entries))
-        asked = partial(_answer, entries, draw, Encoder() if write else None)
+        asked = partial(_answer, entries, sheet, Encoder() if write else None)
         for found in shared(asked, len(entries), workers):
             yield found
             bars.advance(bar)
 
 
 def _answer(
-    entries: Sequence[Entry], draw: bool, proofs: Encoder | None, place: int
+    entries: Sequence[Entry], sheet: Sheet | None, proofs: Encoder | None, place: int
 ) -> Answer:
     entry, picture, piece = entries[place], None, None
-    if draw:
+    if sheet is not None:
         from bounds.page.drawn import drawn
 
-        picture = drawn(entry)
+        picture = drawn(entry, sheet)
     if proofs is not None:
         piece = proofs.piece(_encoded(entry, proofs))
     repair = None if entry.repair is None else replace(entry.repair, decided=())
@@ -358,11 +384,6 @@ def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
     from bounds.mutate import mutate, statements, subjects
     from bounds.mutation_figures import as_json, covered, exit_status, print_figures
 
-    for option in ("html", "latex"):
-        if getattr(options, option) is not None:
-            raise CommandError(
-                f"--{option} shows the ledger: leave it out with --mutate"
-            )
     journal = Journal()
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
@@ -406,7 +427,8 @@ def print_trust() -> None:
 
 def _write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, content.encode())
+    # A claim of a user may hold what is no text.
+    replace_file(path, content.encode(errors="backslashreplace"))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sfl_theory.claims import Kind, Severity
+from sfl_theory.claims import OURS, Kind, Severity
 from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import about
 from sfl_theory.plain import in_plain
@@ -63,9 +63,11 @@ def print_table(entries: Sequence[Entry]) -> None:
         print(_filled(f"{paper}: {named.title}" if named else paper, width))
         print(_filled(counted(here), width, "  "))
         results = [e for e in here if e.claim.kind in RESULTS]
+        printed = [e for e in results if e.claim.location != OURS]
         others = [e for e in here if e.claim.kind not in RESULTS]
         for heading, group in (
-            ("Theorems and propositions", results),
+            ("Theorems and propositions", printed),
+            ("Proved beyond the paper", [e for e in results if e not in printed]),
             ("What their proofs and the text claim", others),
         ):
             if group:

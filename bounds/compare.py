@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -149,19 +150,20 @@ def _work(options: argparse.Namespace) -> int:
     else:
         fill(options)
     from bounds.record import write_csv, write_folder, write_json
-    from sfl_train.files import check_writable
+    from sfl_train.files import check_files, check_writable
 
     ending = "-refuted" if refuting else "" if options.run is None else "-run"
     name = item.key.replace("/", "-") + ending
     out = options.out or Path("compare-out") / name
     try:
         check_writable("--out", out, folder=True)
-        for target in ("json", "csv"):
-            path = getattr(options, target)
-            if path is not None:
-                check_writable(f"--{target}", path, folder=False)
-                if path.resolve() in (out.resolve(), *out.resolve().parents):
-                    raise ValueError(f"--{target}: {path} is the folder of --out")
+        targets = {"--json": options.json, "--csv": options.csv}
+        read = (options.problem or "").removeprefix("quadratic:")
+        parts = (options.partition or "").removeprefix("file:")
+        check_files(targets, {"--problem": read, "--partition": parts})
+        for option, path in targets.items():
+            if path and path.resolve() in (out.resolve(), *out.resolve().parents):
+                raise ValueError(f"{option}: {path} is the folder of --out")
         if options.proof is not None:
             check_writable("--proof", options.proof, folder=True)
         _check_apart(options)
@@ -230,10 +232,11 @@ def _check_apart(options: argparse.Namespace) -> None:
     for name in ("out", "json", "csv"):
         target = getattr(options, name)
         for folder in options.run or ():
-            inside = target is not None and target.resolve().is_relative_to(
-                folder.resolve()
-            )
-            if inside and folder.is_dir():
+            if (
+                target is not None
+                and os.path.isdir(folder)  # False where a path is none
+                and target.resolve().is_relative_to(folder.resolve())
+            ):
                 raise ValueError(
                     f"--{name}: {target} lies in the run folder {folder}, which is "
                     "only read: choose another place"

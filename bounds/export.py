@@ -102,15 +102,20 @@ def export(
             f"--export: {folder} holds mutants; add --mutate to make them again, or "
             "choose another folder"
         )
+    journal = None
+    if with_mutants:
+        try:
+            journal = Journal(folder / JOURNAL, keeps_records=True)
+        except ValueError as error:
+            raise CommandError(f"--export: {error}") from error
     records = _claims(entries)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / JOURNAL).exists():
         _write(folder, records, [], NOT_MUTATED)
     _say(folder, records, "claims.jsonl")
-    if not with_mutants:
+    if journal is None:
         return 0
     claims = [entry.claim for entry in entries]
-    journal = Journal(folder / JOURNAL, keeps_records=True)
     verdicts = mutate(claims, journal=journal, minutes=minutes)
     mutants = journal.records(statements(claims))
     whole = journal.done == journal.total
@@ -172,7 +177,7 @@ def _digests(folder: Path) -> dict[str, str | None] | None:
         manifest = json.loads(read_text(folder / MANIFEST))
         ours = manifest["made_by"] == MAKER
         return dict(manifest["files"]) if ours else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

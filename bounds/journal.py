@@ -18,6 +18,8 @@ from sfl_theory.user_files import ARRAYS, read_bytes
 from sfl_train.files import replace_file
 
 FIELDS = ("claim", "operator", "change", "verdict", "subject")
+BEGIN = b'{"journal":'
+"""So the file begins; one that does not is the user's."""
 
 
 @dataclass
@@ -38,21 +40,36 @@ class Journal:
     _records: dict[str, list[Record]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read what an earlier run has left."""
-        if self.path is None or not self.path.exists():
+        """Read what an earlier run has left.
+
+        Raises:
+            ValueError: the file is the user's, or damaged.
+        """
+        if self.path is None:
+            return
+        if self.path.is_symlink():
+            raise ValueError(f"{self.path} is a link, which is not followed")
+        if not self.path.exists():
             return
         whole = read_bytes(self.path, ARRAYS)
+        if not (whole.startswith(BEGIN) or BEGIN.startswith(whole)):
+            raise ValueError(
+                f"{self.path} is no journal of this command: move it or take another "
+                "name"
+            )
         lines = whole[: whole.rfind(b"\n") + 1].splitlines()
         head = _read(lines[0]) if lines else {}
         if head != self._head():
-            print(
-                f"{self.path}: begun with other code or by another hand, begun anew",
-                file=sys.stderr,
-            )
+            print(f"{self.path}: begun with other code, begun anew", file=sys.stderr)
             self.path.unlink()
             return
-        for line in lines[1:]:
-            self._take(_read(line))
+        try:
+            for line in lines[1:]:
+                self._take(_read(line))
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"{self.path}: damaged; remove it, and everything is judged again"
+            ) from error
         print(
             f"{self.path}: {len(self.verdicts)} statements are judged already",
             file=sys.stderr,
@@ -105,7 +122,7 @@ def _read(line: bytes) -> dict[str, object]:
     """Return a line of a journal; an empty one if it is none."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

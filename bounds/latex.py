@@ -15,7 +15,16 @@ from importlib import import_module
 
 from bounds.page import KINDS
 from bounds.runs_in_words import run_in_words
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, names
+from sfl_theory.claims import (
+    OURS,
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Severity,
+    names,
+)
 from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import PAPERS
 from sfl_theory.plain import ABOVE, BELOW, NAMES, in_words
@@ -35,6 +44,7 @@ HEAD = r"""\documentclass[10pt,a4paper]{article}
 \setlength{\belowdisplayshortskip}{3pt plus 1pt}}
 \theoremstyle{plain}
 \newtheorem*{printed}{Printed}
+\newtheorem*{added}{Added by the audit}
 \newtheorem*{instead}{Repaired}
 """
 PROVED_AT_LENGTH = (Kind.THEOREM, Kind.PROPOSITION, Kind.LEMMA)
@@ -137,9 +147,13 @@ def _paper(
 def _entry(entry: Entry, steps: Steps, single: bool) -> Iterator[str]:
     claim, outcome, now = entry.claim, entry.outcome, entry.standing
     yield rf"\subsubsection*{{{text(claim.location)}: \texttt{{{text(claim.id)}}}}}"
-    yield rf"\begin{{printed}}[{{{text(claim.location)}}}] {text(claim.title)}"
+    ours = claim.location == OURS
+    said, where = (
+        ("added", "") if ours else ("printed", f"[{{{text(claim.location)}}}]")
+    )
+    yield rf"\begin{{{said}}}{where} {text(claim.title)}"
     yield from _statements(claim.parts, steps.writer)
-    yield r"\end{printed}"
+    yield rf"\end{{{said}}}"
     verdict = rf"\textbf{{{outcome.status.capitalize()}}}"
     if now.scope:
         verdict += " " + text(now.scope.rstrip("."))

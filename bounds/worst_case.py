@@ -106,7 +106,7 @@ def _parser() -> Parser:
 
 
 def _work(options: argparse.Namespace) -> int:
-    from sfl_train.files import check_writable
+    from sfl_train.files import check_files
 
     if options.out is not None:
         _refuse_picture(options.out)
@@ -115,10 +115,8 @@ def _work(options: argparse.Namespace) -> int:
     if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
         raise CommandError("--tolerance: between 1e-10 and 0.01")
     try:
-        for name in ("json", "out", "proof"):
-            path = getattr(options, name)
-            if path is not None:
-                check_writable(f"--{name}", path, folder=False)
+        written = ("json", "out", "proof")
+        check_files({f"--{name}": getattr(options, name) for name in written}, {})
         if asked is None:
             from bounds.worst_case_table import table
 

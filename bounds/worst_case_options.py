@@ -234,7 +234,8 @@ def number(option: str, text: str) -> Fraction:
     with suppress(ValueError, ZeroDivisionError):
         if short:
             return Fraction(text.strip())
-    raise CommandError(f"{option}: a number is needed, got '{text}'")
+    size = "" if short else ", of at most 40 characters and between 1e-99 and 1e99"
+    raise CommandError(f"{option}: a number is needed{size}, got '{text:.60}'")
 
 
 def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, ...]]:
@@ -253,7 +254,7 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
         return None, ()
     if not re.fullmatch(r"\d{1,4}", text):
         raise CommandError(
-            f"--clients: a number of at most 4 digits or all is needed, got '{text}'"
+            f"--clients: a number up to 9999, or all, is needed, got '{text:.60}'"
         )
     return int(text), weights
 
@@ -300,7 +301,7 @@ def _steps(
     """Return the step sizes of both sides.
 
     Raises:
-        CommandError: if they are given twice, or are none.
+        CommandError: if they are given twice, none, or 0 where they are weights.
     """
     given = (options.eta, options.eta_client, options.eta_server)
     if options.theorem is not None:
@@ -310,10 +311,12 @@ def _steps(
     both, client, server = given
     client = client or both or server or f"{1 / (2 * made.S)}"
     server = server or both or client
-    return (
-        rates("--eta-client", client, made.rounds),
-        rates("--eta-server", server, made.rounds),
-    )
+    steps = rates("--eta-client", client, made.rounds)
+    if options.metric != "distance" and not any(steps):
+        raise CommandError(
+            "--eta-client: step sizes are weights here: one must be above 0"
+        )
+    return steps, rates("--eta-server", server, made.rounds)
 
 
 def rates(option: str, text: str, rounds: int) -> tuple[Fraction, ...]:
@@ -438,8 +441,8 @@ def swept(text: str) -> tuple[str, Sequence[Fraction]]:
     form = re.fullmatch(r"(eta|eta-client|eta-server)=([^:]+):([^:]+):(\d{1,3})", text)
     if form is None:
         raise CommandError(
-            "--sweep: eta, eta-client or eta-server=FROM:TO:COUNT is needed, "
-            f"got '{text}'"
+            "--sweep: eta, eta-client or eta-server=FROM:TO:COUNT is needed, with a "
+            f"COUNT up to 999, got '{text:.60}'"
         )
     low, high = number("--sweep", form[2]), number("--sweep", form[3])
     count = int(form[4])

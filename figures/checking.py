@@ -8,6 +8,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +45,13 @@ def work(options: argparse.Namespace) -> int:
 
     Raises:
         CommandError: for a mistake, or a run folder that cannot be read.
+        ModuleNotFoundError: SciPy is not installed.
     """
     from figures.judging import results
     from sfl_train.files import check_writable, replace_file
 
+    if find_spec("scipy") is None:  # told at once, not after the table
+        raise ModuleNotFoundError("no scipy", name="scipy")
     claims, preset = _claims(options), selection.preset(options)
     try:
         if options.json is not None:

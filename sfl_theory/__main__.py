@@ -90,7 +90,10 @@ def _evaluate(options: argparse.Namespace) -> None:
     item = theorem(options.theorem)
     choice = choose(item, item.case(options.case), options.version)
     bound = choice.bound
-    constants = Constants.from_json(options.constants)
+    try:
+        constants = Constants.from_json(options.constants)
+    except ValueError as error:
+        raise CommandError(f"--constants: {error}") from error
     try:
         rounds = [int(item) for item in options.rounds.split(",")]
     except ValueError:

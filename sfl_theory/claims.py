@@ -27,7 +27,7 @@ from sfl_theory.kernel.terms import MEAN, Rate, Run, Star, Var, runs_of, subterm
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS
-from sfl_theory.plain import plain
+from sfl_theory.plain import plain, text_of
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witness import HALF, witness
 from sfl_theory.written import (
@@ -287,6 +287,10 @@ class Defect:
     words: str
 
 
+OURS = "not in the paper"
+"""Location of a claim that the audit adds."""
+
+
 class Told(TypedDict, total=False):
     """What a claim may tell besides its statements."""
 
@@ -414,9 +418,9 @@ def decide(part: Part, name: str) -> Decided:
         found = kernel.decide(
             name, one.hypotheses, one.left, one.right, one.equal, theorem, model
         )
-    except Exception as error:  # a user's own evidence may raise anything
+    except (Exception, SystemExit) as error:  # a user's evidence may raise anything
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return Decided("unproved", (f"{REJECTED}: {kind}{error}",))
+        return Decided("unproved", (f"{REJECTED}: {kind}{text_of(error)}",))
     status = "proved" if found.proved or part.says.denied else "refuted"
     lines = tuple(str(found).splitlines())
     return Decided(status, lines, found, theorem, data)

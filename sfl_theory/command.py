@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
+import os
 import re
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -25,6 +27,8 @@ EXTRAS = {
     "clarabel": "worst-case",
 }
 """Modules that the core does without -> the extra of the package that brings them."""
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+"""What a disk says that takes no more."""
 
 
 class CommandError(ValueError):
@@ -84,6 +88,7 @@ def run(
 
     Raises:
         ModuleNotFoundError: a module is missing that no extra brings.
+        OSError: from the work, unless it says that a disk takes no more.
     """
     try:
         options = parser.parse_args(arguments)
@@ -91,7 +96,10 @@ def run(
             # A path need not be text of the terminal's encoding.
             sys.stdout.reconfigure(errors="backslashreplace")
         with _silent(), _interruptible():
-            return work(options)
+            status = work(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
     except CommandError as error:
         parser.error(str(error))
     except ModuleNotFoundError as error:
@@ -102,11 +110,23 @@ def run(
     except MemoryError:
         parser.error("not enough memory for this")
     except BrokenPipeError:
-        sys.stderr.close()
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _drop_output()
+        where = error.filename or "an output of the command"
+        parser.error(f"{where}: {error.strerror}")
     except KeyboardInterrupt:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return 130
+
+
+def _drop_output() -> None:
+    """Drop what standard output did not take: the end of the process tries again."""
+    with suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -224,7 +224,8 @@ def _checked(name: str, value: object) -> float | int | tuple[float, ...]:
     """
     if name == "weights" or isinstance(value, Sequence | np.ndarray):
         if name not in {"weights", *PER_CLIENT}:
-            raise ValueError(f"{name} must be one number, got a list")
+            kind = "a text" if isinstance(value, str) else "a list"
+            raise ValueError(f"{name} must be one number, got {kind}")
         if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
             raise ValueError(f"{name} must be a list with one number per client")
         if len(value) == 0:

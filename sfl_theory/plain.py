@@ -277,3 +277,11 @@ def in_words(text: str) -> str:
 
 def _refers(word: str) -> bool:
     return REFERENCE.search(NAME.sub("", word).replace("sqrt", "")) is not None
+
+
+def text_of(error: BaseException) -> str:
+    """Return what an exception says, where it can say it."""
+    try:
+        return str(error)
+    except Exception:
+        return "(and cannot say what)"

@@ -11,6 +11,8 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
+from sfl_theory.plain import text_of
+
 MEBI = 1 << 20
 TEXT = 64 * MEBI
 """Bytes of the largest text that is read: options, constants, programs, lists."""
@@ -183,7 +185,7 @@ def said(error: BaseException, path: Path | None = None) -> str:
     Returns:
         Half a sentence.
     """
-    words = " ".join(str(error).split())[:200]
+    words = " ".join(text_of(error).split())[:200]
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -24,9 +25,46 @@ def check_writable(option: str, path: Path, folder: bool) -> None:
         raise ValueError(f"{option}: {path}: {error.strerror}") from error
 
 
+def check_files(
+    written: Mapping[str, Path | None], read: Mapping[str, str | Path | None]
+) -> None:
+    """Refuse files that cannot be written, or that would take the place of others.
+
+    Args:
+        written: option -> the file to come; None where it is not given.
+        read: option -> a file that the command reads, or what else was given there.
+
+    Raises:
+        ValueError: one cannot be written, or two are the same, or one would be the
+            folder of the other; both options are named.
+    """
+    taken = {
+        Path(os.path.realpath(path)): option
+        for option, path in read.items()
+        if path and "\0" not in str(path)
+    }
+    for option, path in written.items():
+        if path is None:
+            continue
+        check_writable(option, path, folder=False)
+        place = Path(os.path.realpath(path))
+        for other, name in taken.items():
+            if place == other:
+                raise ValueError(f"{option}: {path} is the file of {name}, too")
+            if place in other.parents or other in place.parents:
+                raise ValueError(
+                    f"{option}: {path} and the file of {name} cannot both be: one "
+                    "would be the folder of the other"
+                )
+        taken[place] = option
+
+
 def _check_place(option: str, path: Path, folder: bool) -> None:
     if "\0" in str(path):
         raise ValueError(f"{option}: {str(path)!a}: not a path")
+    for one in (path, *path.parents):
+        if one.is_symlink() and not one.exists():
+            raise ValueError(f"{option}: {one} is a link that leads nowhere")
     if folder and path.exists() and not path.is_dir():
         raise ValueError(f"{option}: {path} is a file, a folder is needed")
     if not folder and path.is_dir():

@@ -151,7 +151,12 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["long name", "below a file", "device", "pipe"])
+NO_TARGETS = (
+    "long name", "below a file", "device", "pipe", "link to itself", "link to nothing",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NO_TARGETS)
 @pytest.mark.parametrize("option", OUTPUTS)
 def test_an_impossible_target_is_refused_before_the_work(
     option, kind, tmp_path, capsys
@@ -159,3 +164,35 @@ def test_an_impossible_target_is_refused_before_the_work(
     path, _ = extraordinary(tmp_path)[kind]
     module, *line = (word.replace("{}", str(path)) for word in OUTPUTS[option])
     refused(capsys, module, *line)
+
+
+TWICE = {
+    "audit --file": ("bounds.audit", "--file", "one", "--json", "./one"),
+    "audit --html": ("bounds.audit", "--html", "one", "--latex", "one"),
+    "compare --problem": (
+        "bounds.compare", *COMPARE, "--problem", "quadratic:one", "--json", "one",
+    ),
+    "compare --partition": (
+        "bounds.compare", *COMPARE, "--problem", "softmax:digits",
+        "--partition", "file:one", "--csv", "one",
+    ),
+    "compare --json": ("bounds.compare", *COMPARE, "--csv", "one", "--json", "link"),
+    "worst_case --json": ("bounds.worst_case", "--json", "one", "--proof", "one"),
+}  # fmt: skip
+"""A file that two options of a line name: what is written would be lost, or read."""
+
+
+@pytest.mark.parametrize("line", TWICE)
+def test_a_target_is_no_other_file_of_the_line(line, tmp_path, capsys) -> None:
+    (tmp_path / "one").write_text("mine")
+    (tmp_path / "link").symlink_to("one")
+    said = refused(capsys, *TWICE[line])
+    assert f"is the file of {line.split()[1]}, too" in said
+    assert (tmp_path / "one").read_text() == "mine"
+
+
+def test_a_target_is_no_folder_of_another_one(capsys) -> None:
+    for first, second in (("out", "out/a"), ("out/a", "out")):
+        line = ("--claim", "han2024/eq-2", "--json", first, "--proofs", second)
+        assert "--proofs" in refused(capsys, "bounds.audit", *line)
+    assert not Path("out").exists()

@@ -23,7 +23,7 @@ from bounds.page.drawn import Drawn, drawn
 from bounds.page.entry import entry_html
 from bounds.page.links import paper_of
 from bounds.page.sharper import RESULTS
-from bounds.page.sheet import Book, packed
+from bounds.page.sheet import Book, Sheet, packed
 from bounds.page.triage import counts, falls, reached, results
 from sfl_theory.claims import Kind
 from sfl_theory.kernel.rules import RULES
@@ -63,8 +63,8 @@ def page(
     Returns:
         HTML with everything inside.
     """
-    pictures = {e.claim.id: (shown or {}).get(e.claim.id) or drawn(e) for e in entries}
-    book = Book()
+    shown, sheet, book = shown or {}, Sheet(), Book()
+    pictures = {e.claim.id: shown.get(e.claim.id) or drawn(e, sheet) for e in entries}
     for one in pictures.values():
         book.add(one.sheet)
     papers = list(dict.fromkeys(map(paper_of, entries)))

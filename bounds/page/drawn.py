@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from bounds.page.lines import few, lines
 from bounds.page.sharper import RESULTS, sharper
@@ -46,7 +45,7 @@ class Drawn:
         parts: of the claim.
         repair: of its repair.
         sharper: how much smaller than the printed bound the smallest proved one is.
-        sheet: formulas and steps that were not written before in this process.
+        sheet: formulas and steps that were not written before in this process's sheet.
     """
 
     parts: tuple[DrawnPart, ...] = ()
@@ -55,19 +54,17 @@ class Drawn:
     sheet: Mapping[str, str] = field(default_factory=dict)
 
 
-@cache
-def _sheet() -> Sheet:
-    """Return this process's sheet: what proofs share is written once."""
-    return Sheet()
-
-
-def drawn(entry: Entry) -> Drawn:
+def drawn(entry: Entry, sheet: Sheet) -> Drawn:
     """Draw an entry in the process that decided it.
+
+    Args:
+        entry: with its evidence.
+        sheet: of the page, in this process: what proofs share is written once.
 
     Returns:
         Its proofs and pictures.
     """
-    claim, sheet = entry.claim, _sheet()
+    claim = entry.claim
     parts = _parts(entry, claim.parts, entry.outcome, sheet)
     repaired = claim.repair.parts if claim.repair is not None else ()
     repair = _parts(entry, repaired, entry.repair, sheet)

@@ -9,7 +9,7 @@ from bounds.page.drawn import Drawn, DrawnPart
 from bounds.page.links import Packed, badge, definition, links, severity
 from bounds.page.prose import prose
 from bounds.page.sheet import Book
-from sfl_theory.claims import Part
+from sfl_theory.claims import OURS, Part
 from sfl_theory.ledger import REJECTED, Entry, Outcome
 from sfl_theory.writer import of_paper
 
@@ -32,8 +32,9 @@ def entry_html(entry: Entry, shown: Drawn, book: Book, section: str) -> str:
     claim, now, repair = entry.claim, entry.standing, entry.claim.repair
     write = Packed(book, of_paper(claim.id.split("/")[0]))
     printed = "".join(map(write.statement, claim.parts))
+    said = "added by the audit" if claim.location == OURS else "printed"
     body = [
-        ("printed", f"<p>{write.words(claim.title)}</p>{printed}"),
+        (said, f"<p>{write.words(claim.title)}</p>{printed}"),
         ("verdict", badge(entry.outcome.status) + " " + write.words(now.scope)),
         ("cause", write.words(now.cause)),
         (

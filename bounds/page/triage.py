@@ -12,12 +12,9 @@ from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.drawn import Drawn
 from bounds.page.links import badge, link, links, severity
 from bounds.page.sharper import RESULTS, SETTING
-from sfl_theory.claims import Claim, Defect, Part, Severity
+from sfl_theory.claims import OURS, Claim, Defect, Part, Severity
 from sfl_theory.ledger import STATUSES, Entry
 from sfl_theory.registry import case_of
-
-OURS = "not in the paper"
-"""Where claims stand that the audit adds."""
 
 
 def counts(entries: Sequence[Entry]) -> str:
@@ -67,7 +64,8 @@ def _added(
 def _row(entry: Entry, added: Sequence[Entry], factors: str) -> str:
     claim, now = entry.claim, entry.standing
     parts = claim.parts
-    more = f"<p><small>and {len(parts) - 1} more, in the entry</small></p>"
+    left = len(parts) - 1
+    more = f"<p><small>and {left} more part{'s' * (left > 1)}, in the entry</small></p>"
     printed = (
         f'<h4><a href="#{escape(claim.id)}">{escape(claim.location)}</a> '
         f"<code>{escape(claim.id)}</code></h4><p>{with_formulas(claim.title)}</p>"
@@ -230,7 +228,7 @@ def falls(entries: Sequence[Entry]) -> str:
             out += (
                 f'<details class="causes{folded}"{"" if folded else " open"}><summary>'
                 f'<span class="chip {one.value}">{one.value}</span> {len(here)} root '
-                f"causes</summary><ul>{rows}</ul></details>"
+                f"cause{'s' * (len(here) > 1)}</summary><ul>{rows}</ul></details>"
             )
     return out
 

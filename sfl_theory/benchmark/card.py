@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from sfl_theory.benchmark.records import LABELS, Record
 from sfl_theory.ledger import coverage
 
+NO_ERROR = "no error: `contrary`"
 FIELDS = {
     "`id`": "name, unique in the folder",
     "`paper`, `claim`, `location`, `kind`, `role`, `title`": (
@@ -44,7 +45,7 @@ FIELDS = {
     ),
     "`contrary`": (
         "true: the paper says that the assumptions can hold together; the "
-        "record says `1 <= 0` under them"
+        "record says `1 <= 0` under them, so that *refuted* confirms the paper"
     ),
     "`why_open`": (
         "of an open mutant: *undecided*, or *no model*: it drops what every "
@@ -83,8 +84,8 @@ python -I -S check.py . --id NAME     # one record, as the kernel reads it
 {counts}
 
 **claims.jsonl**: statements of the papers ({papers}), theorems and the links of their
-proofs one by one, with their misprints (`role` *printed*), and the
-repaired statement where one is refuted (`role` *repair*).
+proofs one by one, with their misprints (`role` *printed*), the repaired statement
+where one is refuted (*repair*), and sharper ones that no paper prints (*added*).
 
 {coverage}
 
@@ -169,7 +170,11 @@ def card(
     config = "- config_name: mutants\n  data_files: mutants.jsonl\n"
     counts = [_table("claims.jsonl by paper", claims, "paper")]
     counts.append(_table("claims.jsonl by role", claims, "role"))
-    refuted = [one for one in claims if one["label"] == "refuted"]
+    refuted: list[Record] = [
+        one | {"severity": NO_ERROR} if one["contrary"] else one
+        for one in claims
+        if one["label"] == "refuted"
+    ]
     counts.append(_table("what is refuted, by severity", refuted, "severity"))
     if mutants:
         counts.append(_table("mutants.jsonl by operator", mutants, "operator"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sfl_theory.claims import Part, evidence, names
+from sfl_theory.claims import OURS, Claim, Part, evidence, names
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import runs_of
 from sfl_theory.ledger import Entry
@@ -63,7 +63,7 @@ def claim_record(source: Source) -> Record:
         "claim": claim.id,
         "location": claim.location,
         "kind": claim.kind.value,
-        "role": "repair" if source.repairs else "printed",
+        "role": "repair" if source.repairs else _role(claim),
         "title": claim.title,
         "claim_status": outcome.status if outcome is not None else "unproved",
         "scope": claim.scope,
@@ -84,6 +84,10 @@ def claim_record(source: Source) -> Record:
         **decided,
         "reproduce": source.entry.reproduce,
     }
+
+
+def _role(claim: Claim) -> str:
+    return "added" if claim.location == OURS else "printed"
 
 
 def mutant_record(one: Judged, number: int, part: Part, writer: Writer) -> Record:
@@ -130,7 +134,7 @@ def unstated(entry: Entry) -> Record:
         "claim": claim.id,
         "location": claim.location,
         "kind": claim.kind.value,
-        "role": "printed",
+        "role": _role(claim),
         "title": claim.title,
         "claim_status": entry.outcome.status,
         "scope": claim.scope,

@@ -184,6 +184,7 @@ def refuse_too_large(found: Footprint, config: Config) -> None:
             ("features", found.passing),
             ("draws", found.draws),
         )
+        if size >= found.total / 100
     )
     require(found.total, f"--model: {config.model} ({parts})", advice, have)
 

@@ -157,3 +157,30 @@ def test_mistakes_are_one_line_and_status_2(
     assert stop.value.code == 2
     assert err.count("\n") == 1
     assert word in err
+
+
+@pytest.mark.parametrize(
+    ("line", "idle"),
+    [
+        (["--trust", "--json", "a"], "--json"),
+        (["--trust", "--claim", "han2024/eq-2"], "--claim"),
+        (["--export", "a", "--latex", "b"], "--latex"),
+        (["--export", "a", "--json", "b"], "--json"),
+        (["--mutate", "--html", "a"], "--html"),
+        (["--mutate", "--proofs", "a"], "--proofs"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    line: list[str],
+    idle: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        main(line)
+    assert stopped.value.code == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"{idle} does nothing beside {line[0]}" in said
+    assert not [*tmp_path.iterdir()]

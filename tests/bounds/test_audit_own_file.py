@@ -47,6 +47,11 @@ CLAIMS = [
           (Part(says(0, c), Proof(mistaken, "Hm.")),), uses="han2024/prop-3.5"),
 ]
 """
+MUTE = """class Mute(Exception):
+    def __str__(self):
+        raise self
+raise Mute
+"""
 CLAIM = "from sfl_theory.claims import Claim, Kind, Part\nT = Kind.TEXT\n"
 
 
@@ -133,6 +138,7 @@ def test_file_may_import_what_lies_beside_it(
         ("x = 1\n1 / 0\n", [], ["ZeroDivisionError", "line 2"]),
         ("import sys\nsys.exit(0)\n", [], ["SystemExit", "line 2"]),
         ("raise RuntimeError('two\\nlines')", [], ["two lines"]),
+        (MUTE, [], ["Mute: (and cannot say what) (line 4)"]),
         ("x = '\\ud800'.encode()", [], ["UnicodeEncodeError"]),
         ("\0", [], ["null bytes"]),
         ("x = 1\n", [], ["holds no claim", "CLAIMS"]),
@@ -183,3 +189,21 @@ def test_a_folder_is_no_file(
         main(["--file", str(tmp_path)])
     assert stop.value.code == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "fault", ["raise SystemExit(5)", f"{MUTE}".replace("\n", "\n    ")]
+)
+def test_a_proof_that_ends_the_program_is_no_proof(
+    fault: str, own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.write_text(OWN.replace("return undefined_name", fault))
+    assert main(["--file", str(own)]) == 0
+    assert "unproved" in capsys.readouterr().out
+
+
+def test_what_is_no_text_is_written_all_the_same(own: Path) -> None:
+    own.write_text(OWN.replace('"A square."', r'"A \udcff square."'))
+    files = ["--json", "a", "--html", "b", "--latex", "c", "--proofs", "d"]
+    assert main(["--file", str(own), *files]) == 0
+    assert r"\udcff" in Path("b").read_text()

@@ -42,6 +42,15 @@ def page(
     return path
 
 
+def test_a_second_page_of_the_process_has_everything(tmp_path: Path) -> None:
+    """Formulas of proofs were left out that an earlier page had."""
+    pages = [tmp_path / "first.html", tmp_path / "second.html"]
+    for one in pages:
+        assert main(["--claim", "han2024/eq-2", "--html", str(one)]) == 0
+    first, second = (len(one.read_text(encoding="utf-8")) for one in pages)
+    assert first == second
+
+
 @pytest.fixture(scope="module")
 def claims(page: Path) -> set[str]:
     """The claims that the page is about."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,20 @@ def test_labels_are_those_of_the_ledger(made: Path) -> None:
         if entry.claim.id == PROVED:
             assert {one["label"] for one in printed} == {"proved"}
     assert {one["severity"] for one in found if one["label"] != "refuted"} == {None}
+
+
+def test_what_confirms_a_paper_is_not_counted_as_its_error(made: Path) -> None:
+    (row,) = re.findall(
+        r"\| no error: `contrary` \|.*", (made / "README.md").read_text()
+    )
+    count = sum(one["contrary"] for one in records(made))
+    assert row.split("|")[-2].strip() == str(count) != "0"
+
+
+def test_statements_of_no_paper_say_so() -> None:
+    name = "li2020/thm-1/linear-speedup"
+    (source,) = sources([ledger().entry(name)])
+    assert claim_record(source)["role"] == "added"
 
 
 def test_mutants_name_their_statement(made: Path) -> None:
@@ -467,23 +482,6 @@ def test_a_stopped_mutation_run_goes_on(tmp_path: Path, stops: list[str]) -> Non
     assert again.done == again.total > journal.done > 0
     assert [one for one in whole if one in part] == part
     assert whole == bounds.mutate.mutate(claims, 1)
-
-
-def test_a_journal_of_other_code_or_cut_off_is_not_mixed_in(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    path = tmp_path / "run.part"
-    journal = Journal(path)
-    one = Judged("a", "constant halved", "x", "refuted", "numbers")
-    journal.add("a", [one], [])
-    journal.add("b", [one], [])
-    path.write_bytes(path.read_bytes()[:-5])
-    assert Journal(path).verdicts == {"a": [one]}
-    monkeypatch.setattr("bounds.journal._code", lambda: "other")
-    assert Journal(path).verdicts == {}
-    assert "begun anew" in capsys.readouterr().err
 
 
 @pytest.mark.whole

@@ -71,6 +71,12 @@ def sound(tex: str) -> None:
     assert set(re.findall(r"\\eqref\{([^}]*)\}", tex)) <= set(labels)
 
 
+def test_what_the_audit_adds_is_not_called_printed() -> None:
+    tex = document(entries("li2020/thm-1/linear-speedup"))
+    assert r"\begin{added}" in tex
+    assert r"\begin{printed}" not in tex
+
+
 def test_a_claim_with_its_repair_and_proof() -> None:
     tex = document(entries(THEOREM))
     sound(tex)

@@ -127,3 +127,13 @@ def test_all_figures_fit_the_budget() -> None:
     runs = {c.hash: c for figure in FIGURES for c in figure.configs(CPU)}.values()
     assert len(CPU.seeds) == 5
     assert estimate.core_seconds(list(runs), 2) < 45 * 60 * 2
+
+
+def test_a_missing_extra_is_told_before_the_table(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("figures.checking.find_spec", lambda _: None)
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", "--all"])
+    said = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert not said.out
+    assert 'needs scipy: pip install "sfl-verify[train]"' in said.err

@@ -1,10 +1,14 @@
-"""Protects: Ctrl-C ends a command as an interruption, whatever a library does."""
+"""Protects: Ctrl-C ends a command as an interruption, a full disk in one line."""
 
 from __future__ import annotations
 
 import argparse
+import errno
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +73,40 @@ def test_a_command_that_hears_no_signals_goes_on_hearing_none() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk to be had")
+@pytest.mark.parametrize("module", ["sfl_theory show 3.5", "bounds", "sfl_theory list"])
+def test_a_full_disk_is_one_line(module: str) -> None:
+    """Standard output may fail at the end of the process only, when it is flushed."""
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", *module.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert "No space left" in ended.stderr
+
+
+def test_only_a_full_disk_is_told_in_a_line() -> None:
+    def work(_: argparse.Namespace) -> int:
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    with pytest.raises(OSError, match="Bad file"):
+        run(Parser(prog="p"), work, [])
+
+
+def test_a_file_that_a_full_disk_did_not_take_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def work(_: argparse.Namespace) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", "out.json")
+
+    with pytest.raises(SystemExit) as ended:
+        run(Parser(prog="p"), work, [])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "p: error: out.json: No space left on device\n"

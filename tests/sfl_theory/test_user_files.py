@@ -14,6 +14,8 @@ from sfl_theory.user_files import FileError, ordinary_size, read_bytes, read_tex
 def extraordinary(folder: Path) -> dict[str, tuple[Path, str]]:
     """Return paths that no command may read, each with a word of the refusal."""
     pipe, link, plain = folder / "pipe", folder / "link", folder / "plain"
+    (folder / "loop").symlink_to("loop")
+    (folder / "astray").symlink_to("none")
     os.mkfifo(pipe)
     link.symlink_to("/dev/zero")
     plain.write_text("x")
@@ -32,6 +34,8 @@ def extraordinary(folder: Path) -> dict[str, tuple[Path, str]]:
         "folder": (folder, "a folder"),
         "nothing": (folder / "none", "No such file"),
         "below a file": (plain / "x", "Not a directory"),
+        "link to itself": (folder / "loop", "symbolic links"),
+        "link to nothing": (folder / "astray", "No such file"),
         "long name": (folder / ("x" * 300), "too long"),
         "null": (folder / "a\0b", "not a path"),
     }
@@ -39,7 +43,7 @@ def extraordinary(folder: Path) -> dict[str, tuple[Path, str]]:
 
 KINDS = (
     "device", "device by a link", "pipe", "socket", "folder", "nothing",
-    "below a file", "long name", "null",
+    "below a file", "link to itself", "link to nothing", "long name", "null",
 )  # fmt: skip
 
 
