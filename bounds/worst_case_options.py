@@ -301,7 +301,7 @@ def _steps(
     """Return the step sizes of both sides.
 
     Raises:
-        CommandError: if they are given twice, none, or 0 where they are weights.
+        CommandError: if they are given twice.
     """
     given = (options.eta, options.eta_client, options.eta_server)
     if options.theorem is not None:
@@ -311,12 +311,10 @@ def _steps(
     both, client, server = given
     client = client or both or server or f"{1 / (2 * made.S)}"
     server = server or both or client
-    steps = rates("--eta-client", client, made.rounds)
-    if options.metric != "distance" and not any(steps):
-        raise CommandError(
-            "--eta-client: step sizes are weights here: one must be above 0"
-        )
-    return steps, rates("--eta-server", server, made.rounds)
+    return (
+        rates("--eta-client", client, made.rounds),
+        rates("--eta-server", server, made.rounds),
+    )
 
 
 def rates(option: str, text: str, rounds: int) -> tuple[Fraction, ...]:

@@ -168,7 +168,6 @@ def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
         ("--S 0", "--S: S must be positive"),
         ("--S nan", "--S: a number is needed"),
         ("--mu 1e999", "--mu: a number is needed"),
-        ("--eta 0", "--eta-client: step sizes are weights here"),
         ("--rounds 0", "--rounds: between 1"),
         ("--rounds 9 --tau 100 --heterogeneity 1", "too large: the number of"),
         ("--tau 2", "--heterogeneity: several clients need a bound"),
