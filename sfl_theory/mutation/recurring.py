@@ -16,7 +16,7 @@ from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, ratio
 
 MOST = 8
 """Values of a family at most."""
-Equation = tuple[k.Var | k.BoundNat | None, Poly | None, Ratio]
+Equation = tuple[k.BoundNat | None, Poly | None, Ratio]
 """An index, the number of its values, and what is 0 for each of them."""
 
 
@@ -73,16 +73,19 @@ def _recurrences(
     """Return families with conditions in both directions on a start and on a step."""
     found: set[Equation] = set()
     for one in assumed:
-        index, upper, body = None, None, one
-        if isinstance(one, h.Every) and isinstance(one.binder, k.Steps):
-            index, upper, body = one.variable, one.binder.upper, one.body
+        index: k.BoundNat | None = None
+        upper: Poly | None = None
+        body = one
+        if isinstance(one, h.Every) and isinstance(one.variable, k.BoundNat):
+            index, body = one.variable, one.body
+            upper = one.binder.upper if isinstance(one.binder, k.Steps) else None
         if isinstance(body, h.Holds) and not body.form.coefficients.keys() - {k.UNIT}:
             found.add((index, upper, k.number_of(body.form)))
-    both = [one for one in found if (*one[:2], -one[2]) in found]
+    both = [(v, most, z) for v, most, z in found if (v, most, -z) in found]
     starts: dict[k.RoundFamily, Ratio] = {}
     steps: dict[k.RoundFamily, Equation] = {}
-    for one in sorted(both, key=str):
-        index, _, number = one
+    for equation in sorted(both, key=str):
+        index, upper, number = equation
         own = [s for s in number.numerator.parts if isinstance(s, k.PerRound)]
         families = {s.family for s in own}
         if len(families) != 1:
@@ -91,8 +94,8 @@ def _recurrences(
         rounds = sorted((ratio(s.round) for s in own), key=str)
         if index is None and rounds == [ratio(0)]:
             starts.setdefault(family, number)
-        elif index is not None and len(rounds) == 2:
+        elif index is not None and upper is not None and len(rounds) == 2:
             near = k.symbol(index)
             if {near, near + 1} == set(rounds):
-                steps.setdefault(family, one)
-    return tuple((f, starts[f], one) for f, one in steps.items() if f in starts)
+                steps.setdefault(family, equation)
+    return tuple((f, starts[f], step) for f, step in steps.items() if f in starts)
