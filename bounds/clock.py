@@ -13,7 +13,7 @@ SECONDS = {
     "functions and vectors": 0.02,
     "numbers": 0.13,
 }
-"""Seconds of a processor that a statement took (docs/mutation.md says where)."""
+"""Seconds of a processor that a statement takes, from docs/mutation.md's whole run."""
 SAID = 60.0
 """Seconds between two lines where no bar can be shown."""
 
