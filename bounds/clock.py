@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 SECONDS = {
-    "T rounds": 4.1,
-    "one round": 1.8,
-    "functions and vectors": 0.2,
-    "numbers": 0.4,
+    "T rounds": 1.5,
+    "one round": 0.5,
+    "functions and vectors": 0.02,
+    "numbers": 0.13,
 }
-"""Seconds of a processor that a statement took (docs/mutation.md says where)."""
+"""Seconds of a processor that a statement takes, from docs/mutation.md's whole run."""
 SAID = 60.0
 """Seconds between two lines where no bar can be shown."""
 

@@ -10,7 +10,7 @@ from functools import cache
 from multiprocessing import get_context
 from queue import SimpleQueue
 
-from bounds.clock import Clock, shown
+from bounds.clock import SECONDS, Clock, shown
 from bounds.journal import Journal
 from bounds.sampling import ordered
 from sfl_theory.benchmark.records import Record, mutant_record
@@ -21,6 +21,8 @@ from sfl_theory.writer import of_paper
 
 JOBS = 2
 """Processes; the verdicts do not depend on it."""
+LAST = 40
+"""Of so many statements at the end long ones come first, so that no process waits."""
 
 Task = tuple[Sequence[str], Sequence[str], bool]
 """Statements with one left side, those that are judged, whether records are made."""
@@ -34,8 +36,9 @@ def mutate(
 ) -> list[Judged]:
     """Judge the mutants of the proved statements of some claims, and show progress.
 
-    They are judged in a random order (`sampling.ordered`). Interrupted, it returns what
-    is judged until then, and says so.
+    They are judged in a random order (`sampling.ordered`), the last ones, where all are
+    judged, by their length. Interrupted, it returns what is judged until then, and says
+    so.
 
     Args:
         claims: of the papers' ledger; their repairs are mutated, too.
@@ -54,6 +57,8 @@ def mutate(
     kept.total = len(kinds)
     beside = {name: group for group in groups(_parts().items()) for name in group}
     left = [name for name in ordered(kinds) if name not in kept.verdicts]
+    if minutes is None:
+        left[-LAST:] = sorted(left[-LAST:], key=lambda name: -SECONDS[kinds[name]])
     tasks = [(tuple(beside[name]), (name,), kept.keeps_records) for name in left]
     clock.sets(kinds, left)
     print(clock.estimate(), file=sys.stderr, flush=True)

@@ -2,7 +2,8 @@
 
 `changes` makes neighbours on the terms and `proving` derives those that follow from
 what is proved. `search` looks for models that break the others: `frames` draws their
-kinds and numbers, `families` poses long simple runs, `building` makes a `crowd` of them
+kinds and numbers, `families` poses long simple runs, `recurring` finds what
+conditions say step by step, `building` makes a `crowd` of them
 and ties its constants, `many` evaluates terms in all its models at once, `far` long
 runs, `holding` hypotheses; `scores` says which are close, `asking` what the kernel is
 asked. `judged` says what became of each neighbour.

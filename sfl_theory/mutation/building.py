@@ -110,7 +110,7 @@ def genes_of(frame: Frame, read: Read) -> dict[str, str]:
     for p in (0, 1):
         out[f"x{p}"] = out[f"e{p}"] = SIGNED
         out[f"r{p}"] = POSITIVE
-        out |= {f"{v}.h{p}": RAISED for v in read.named}
+        out |= {f"{v}.h{p}": own for v in read.named}
         out |= {f"{v}.c{p}": SIGNED for v in read.named}
         out |= {f"{v}.{p}": SIGNED for v in read.points}
     for v in read.reals:

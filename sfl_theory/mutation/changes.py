@@ -65,6 +65,16 @@ class Neighbour:
             return self.whole.right
         return self.whole.right + self.summand * (self.factor - 1)
 
+    @cached_property
+    def more(self) -> k.Lin:
+        """What right minus left side has more than in the whole statement."""
+        more = self.whole.left - self.left
+        if self.right_side is not None:
+            return more + self.right_side - self.whole.right
+        if self.summand is None or self.factor is None:
+            return more
+        return more + self.summand * (self.factor - 1)
+
     @property
     def statement(self) -> Statement:
         """The neighbour as a statement."""
@@ -74,7 +84,10 @@ class Neighbour:
     @property
     def changed(self) -> bool:
         """Whether one of its sides is another one."""
-        return self.left is not self.whole.left or self.right is not self.whole.right
+        other = self.summand is not None or (
+            self.right_side is not None and self.right_side is not self.whole.right
+        )
+        return other or self.left is not self.whole.left
 
     @property
     def dropped(self) -> frozenset[h.Hypothesis]:

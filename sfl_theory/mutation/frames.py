@@ -17,6 +17,7 @@ from sfl_theory.mutation.building import Frame, Tie
 from sfl_theory.mutation.deciding import BOUNDED, numeric, ties_of
 from sfl_theory.mutation.following import FARTHEST, followed, limit, short_enough
 from sfl_theory.mutation.reading import Read, opened
+from sfl_theory.mutation.recurring import recurring
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
@@ -231,19 +232,25 @@ def order_of(
 
 def solved_of(
     read: Read, assumed: frozenset[h.Hypothesis], wholes: dict[k.Var, int]
-) -> tuple[tuple[k.RoundFamily, k.BoundNat, Ratio], ...] | None:
+) -> tuple[tuple[k.RoundFamily, k.BoundNat | k.Argument, Ratio], ...] | None:
     """Return the families that conditions in both directions decide, as functions.
 
-    Of ``r + s u(i) = 0`` for all i < T the rate is ``-r/s``, a function of i. None if
-    a condition asks for another function.
+    Of ``r + s u(i) = 0`` for all i < T the rate is ``-r/s``, a function of i; for those
+    that are said step by step see `recurring`. None if a condition asks for another
+    function.
     """
     decided = _decided(assumed)
-    found: dict[k.RoundFamily, tuple[k.RoundFamily, k.BoundNat, Ratio]] = {}
+    found: dict[
+        k.RoundFamily, tuple[k.RoundFamily, k.BoundNat | k.Argument, Ratio]
+    ] = {}
     for symbol, index, number in decided:
         places = [_index(symbol.round, wholes, index, t) for t in (0, 1, 2)]
         if number is not None and places == [0, 1, 2]:
             found.setdefault(symbol.family, (symbol.family, index, number))
     asked = {symbol.family for symbol, _, _ in decided}
+    for family, body in recurring(assumed, wholes).items():
+        found.setdefault(family, (family, k.ROUND, body))
+    asked |= found.keys()
     return tuple(found.values()) if len(found) == len(asked) else None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.mutation.crowd import Array, Shape
+from sfl_theory.mutation.crowd import Array
 from sfl_theory.mutation.many import Many
 
 CLOSE = 1e-9
@@ -50,6 +50,8 @@ def _invariant(e: Many, run: k.Split) -> Array:
     if drawn and run.participants is k.Participants.MODELS:
         return true & False
     slack = (high - low) * 1e-9
+    ends = [(corner, corner[:, 0]) for corner in own.corners()]
+    slopes = [[F.gradient(at)[:, 0] for at, _ in ends] for F in own.functions]
     for p, side in enumerate(k.Side):
         pace = run.pace(side)
         first, *later = (e.rate(pace.rate, t) for t in (0, 1, 7))
@@ -58,12 +60,10 @@ def _invariant(e: Many, run: k.Split) -> Array:
         alone = run.kind.shared and side is k.Side.SERVER
         if drawn and not alone and e.whole(pace.steps) > 1:
             return true & False
-        for n, F in enumerate(own.functions):
-            q, law = own.participation[n], own.noise[n]
+        for n, (q, law) in enumerate(zip(own.participation, own.noise, strict=True)):
             rate = first if q is None or not drawn else first / q
             reach = 0 * low if law is None else np.abs(law[0])
-            for corner in e.crowd.corners():
-                end, g = corner[:, 0], F.gradient(corner)[:, 0]
+            for (_, end), g in zip(ends, slopes[n], strict=True):
                 for sign in (-1, 1):
                     new = (end - rate * (g + sign * reach))[:, p : p + 1]
                     ok = new <= (high + slack)[:, p : p + 1]
@@ -132,11 +132,13 @@ def _square(u: Array, axis: int | None) -> Array:
 
 def _spread(e: Many) -> Array:
     """Return the largest ``||grad F_n - grad f||^2``; huge if Hessians differ."""
-    out = 0 * e.ones
-    for F in e.crowd.functions:
+    out, weights = 0 * e.ones, np.stack(e.crowd.weights)
+    names = "curvature", "mixed", "bend", "linear"
+    every = [np.stack([getattr(F, name) for F in e.crowd.functions]) for name in names]
+    for n, F in enumerate(e.crowd.functions):
+        # F's number minus f's, sum_m a_m (F - F_m): 0 where all are alike
         curve, cross, bend, tilt = (
-            np.abs(_apart(e, F, name))
-            for name in ("curvature", "mixed", "bend", "linear")
+            np.abs((weights * (own[n] - own)).sum(0)) for own in every
         )
         other = curve.sum(-1, keepdims=True) + cross
         size = np.abs(F.curvature).sum(-1, keepdims=True)
@@ -144,13 +146,6 @@ def _spread(e: Many) -> Array:
         far = ((tilt + bend * F.width) ** 2).sum(-1, keepdims=True)
         out = np.maximum(out, np.where(same, far, e.ones * HUGE))
     return out
-
-
-def _apart(e: Many, F: Shape, name: str) -> Array:
-    """Return F's number minus f's, ``sum_m a_m (F - F_m)``: 0 where all are alike."""
-    own: Array = getattr(F, name)
-    pairs = zip(e.crowd.weights, e.crowd.functions, strict=True)
-    return sum((a * (own - getattr(G, name)) for a, G in pairs), 0 * own)
 
 
 def _steepest(e: Many, axis: int | None) -> Array:

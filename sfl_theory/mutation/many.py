@@ -60,7 +60,7 @@ class Many:
 
     def __post_init__(self) -> None:
         self.mean = self.crowd.mean()
-        self._memo: dict[Any, Any] = {}
+        self._memo: dict[Any, tuple[tuple[Any, ...], dict[Any, Any]]] = {}
         self._rounds: dict[Any, Any] = {}
         self.needs: dict[Any, Array] = {}
         self.visited: dict[Any, list[Array]] = {}
@@ -69,6 +69,7 @@ class Many:
         one = Fraction(1) if self.crowd.exact else 1.0
         size = len(self.crowd.start)
         self.ones = np.full((size, 1), one, dtype=object if self.crowd.exact else float)
+        self.none = 0 * self.ones
         self.chances = self.ones
         self.slots = 1
 
@@ -124,7 +125,8 @@ class Many:
             self.crowd.numbers if isinstance(v, k.Var) else self.crowd.families
         )
         table[v] = value
-        self._memo = {key: a for key, a in self._memo.items() if v not in key[0].free}
+        for term in [term for term in self._memo if v in term.free]:
+            del self._memo[term]
         runs = {key if isinstance(key, k.Term) else key[0] for key in self._rounds}
         if any(v in run.free for run in runs):
             self._rounds, self._memo, self.visited = {}, {}, {}
@@ -154,11 +156,14 @@ class Many:
         return found
 
     def _kept(self, term: Any, make: Callable[[Any], Any]) -> Any:
-        indices = _indices(term)
-        key = (term, *[self.at.get(v) for v in indices]) if indices else (term,)
-        found = self._memo.get(key)
+        kept = self._memo.get(term)
+        if kept is None:
+            kept = self._memo[term] = _indices(term), {}
+        indices, values = kept
+        key = tuple([self.at.get(v) for v in indices])
+        found = values.get(key)
         if found is None:
-            found = self._memo[key] = make(term)
+            found = values[key] = make(term)
         return found
 
     def constant(self, c: Fraction) -> Fraction | float:
@@ -172,14 +177,14 @@ class Many:
                 top = top / self.number(factor) ** power
             return top
         exact = self.crowd.exact
-        out: Any = 0
+        out: Any = self.none
         for c, rough, powers in _products(value):
             term: Any = c if exact else rough
             for s, power in powers:
                 one = self._kept(s, self._symbol)
                 term = term * (one if power == 1 else one**power)
             out = out + term
-        found: Array = out + 0 * self.ones
+        found: Array = out
         return found
 
     def _symbol(self, s: Any) -> Any:
@@ -248,7 +253,7 @@ class Many:
         return found
 
     def _form(self, lin: k.Lin) -> tuple[Array, Array]:
-        out, size = 0 * self.ones, 0 * self.ones
+        out = size = self.none
         for atom, c in lin.coefficients.items():
             value = self._mean(self.atom(atom) * self.number(c))
             out, size = out + value, size + np.abs(value)

@@ -54,9 +54,9 @@ def shown(c: Ratio, known: Sequence[r.Theorem]) -> r.Theorem | None:
 
 def uses(c: Ratio, known: Sequence[r.Theorem]) -> Uses | None:
     """Return multiples of theorems on numbers that leave a rest >= 0 by its sorts."""
-    if c.nonnegative():
+    if nonnegative(c):
         return ()
-    facts = [one for one in known if not k.number_of(one.form).nonnegative()]
+    facts = [one for one in known if not nonnegative(k.number_of(one.form))]
     if not facts:
         return None
     wanted = _flat(c.numerator)
@@ -94,6 +94,12 @@ def with_products(known: Sequence[r.Theorem]) -> list[r.Theorem]:
         except Rejected:
             continue
     return out
+
+
+def nonnegative(c: Ratio) -> bool:
+    """Return whether the sorts alone show that c >= 0, as `Ratio.nonnegative`."""
+    low = min(c.numerator.coefficients.values(), default=1)
+    return low > 0 or min(_flat(c.numerator).values(), default=1) > 0
 
 
 @lru_cache(maxsize=4000)

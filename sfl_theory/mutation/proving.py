@@ -89,10 +89,22 @@ class Wanted:
     def __init__(self, one: Neighbour, seen: Conditions) -> None:
         self.neighbour = one
         self.hypotheses = one.hypotheses
-        self.target = one.right - one.left
         if one.hypotheses not in seen:
             seen[one.hypotheses] = Known(one.hypotheses)
         self.shown = seen[one.hypotheses].shown
+
+    def beyond(self, form: k.Lin) -> k.Lin:
+        """Return the neighbour's right minus left side, minus a form.
+
+        Long terms that all neighbours have are subtracted once for all of them.
+        """
+        one = self.neighbour
+        return _beyond(one.whole.left, one.whole.right, form) + one.more
+
+
+@lru_cache(maxsize=64)
+def _beyond(left: k.Lin, right: k.Lin, form: k.Lin) -> k.Lin:
+    return right - left - form
 
 
 def opened(closed: k.Closed, hint: str) -> tuple[Any, Any]:
@@ -164,7 +176,7 @@ def _made(wanted: Wanted, theorem: Theorem) -> Theorem | None:
         start = _under(theorem, wanted)
         if start is None:
             return None
-        if not wanted.target - start.form:
+        if not wanted.beyond(start.form):
             return start
         if one.whole.equal:
             return None
@@ -192,14 +204,14 @@ def _under(theorem: Theorem, wanted: Wanted) -> Theorem | None:
 
 def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
     """Return target >= 0 from a theorem, by adding what is not negative."""
-    rest: Rest = dict((wanted.target - theorem.form).coefficients)
+    rest: Rest = dict(wanted.beyond(theorem.form).coefficients)
     number = rest.pop(k.UNIT, ratio(0))
     uses = [(theorem, ratio(1))]
     squares: list[tuple[k.Vec, Ratio]] = []
     signs: list[Theorem] = []
 
     def not_negative(c: Ratio) -> bool:
-        if not positivity.negative(c, ()) and c.nonnegative():
+        if not positivity.negative(c, ()) and positivity.nonnegative(c):
             return True
         sign = wanted.shown(c)
         signs.extend([sign] if sign is not None else [])
@@ -225,7 +237,8 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
             squares.append((k.vec(atom.left), c))
         else:
             uses.append((_square(atom), c))
-    return r.combine(tuple(uses), tuple(squares), wanted.target, tuple(signs))
+    target = wanted.neighbour.right - wanted.neighbour.left
+    return r.combine(tuple(uses), tuple(squares), target, tuple(signs))
 
 
 def _mixed(

@@ -107,8 +107,10 @@ def _visited(e: Many, run: k.Run, t: int) -> Array:
     """Return the size of what a run has added up until round t."""
     sizes = e.visited.setdefault(run, [_largest(e.crowd.start) * _condition(e)])
     if isinstance(e, Far) and isinstance(run, k.Split):
-        far: Array = np.abs(e.path(run)).max((0, 2, 3))[:, None]
-        return np.maximum(sizes[0], far)
+        if len(sizes) == 1:
+            far: Array = np.abs(e.path(run)).max((0, 2, 3))[:, None]
+            sizes.append(np.maximum(sizes[0], far))
+        return sizes[1]
     shapes = [(F, np.abs(F.linear).sum(-1, keepdims=True)) for F in e.crowd.functions]
     for s in range(len(sizes) - 1, t):
         if isinstance(run, k.Descent):

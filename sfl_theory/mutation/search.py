@@ -339,10 +339,10 @@ class Search:
             own |= one.hypotheses == one.whole.hypotheses
             if place in self.open and own and np.isfinite(score[order[0]]):
                 top = float(score[order[0]])
-                kept = {name: a[order] for name, a in genes.items()}
                 key = place, _kind(frame) if self.aim else "known"
                 better = key not in self.good or top > self.good[key].score
                 if better:
+                    kept = {name: a[order] for name, a in genes.items()}
                     self.good[key] = Good(top, frame, kept)
                 hopeful |= better or top > HOPE
                 best += [int(row) for row in order if np.isfinite(score[row])]

@@ -117,6 +117,11 @@ def test_what_only_long_runs_break_is_found(name: str, seed: str) -> None:
     assert refound(name, seed=seed)
 
 
+def test_a_function_with_a_name_may_be_concave() -> None:
+    """It is smooth from above, so its gradients may differ by more than S."""
+    assert refound("han2024/app-C.3/smoothness", 15)
+
+
 def test_what_few_models_break_is_found_from_most_seeds() -> None:
     assert sum(refound(HARD, 15, f"{seed}") for seed in range(16)) >= 12
 
