@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from bounds.audit_entry import print_entry
 from bounds.audit_table import print_table
-from sfl_theory.claims import parts_of
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.ledger import Entry, Ledger, Outcome, entry_alone, ledger
+from sfl_theory.evidence import parts_of
+from sfl_theory.ledger import Entry, Ledger, Outcome, claim, ledger
 from sfl_theory.papers import PAPERS
 from sfl_theory.proofs.export import Encoder, Json, Piece
 from sfl_train.files import check_files, replace_file
@@ -224,7 +224,7 @@ def _papers(options: argparse.Namespace) -> list[Entry]:
     if options.claim is None:
         return [ledger().entry(claim.id) for claim in ledger().claims(options.paper)]
     try:
-        found = entry_alone(options.claim)
+        found = claim(options.claim)
     except ValueError as error:
         raise CommandError(f"--claim: {error}") from error
     if options.paper not in {None, options.claim.split("/")[0]}:

@@ -18,11 +18,11 @@ from fractions import Fraction
 
 from bounds.audit_table import NARROWEST
 from bounds.runs_in_words import run_in_words
-from sfl_theory.claims import Claim, Decided, Model, Part
+from sfl_theory.evidence import Claim, Decided, Model, Part
 from sfl_theory.kernel.replay import Claim as Replayed
 from sfl_theory.ledger import Entry, Outcome
-from sfl_theory.plain import in_plain, plain
-from sfl_theory.writer import Writer, of_paper
+from sfl_theory.notation.plain import in_plain, plain
+from sfl_theory.notation.writer import Writer, of_paper
 
 INDENT = 11
 WIDEST = 100

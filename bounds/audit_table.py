@@ -8,10 +8,10 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sfl_theory.claims import OURS, Kind, Severity
+from sfl_theory.evidence import OURS, Kind, Severity
 from sfl_theory.ledger import STATUSES, Entry, coverage
+from sfl_theory.notation.plain import in_plain
 from sfl_theory.papers import about
-from sfl_theory.plain import in_plain
 
 WIDE = 120
 """From so many columns on what decides a claim stands beside it, else below it."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bounds.verdict import Band, Verdict, judge
 from sfl_theory import Bound, Constants
-from sfl_theory.claims import Claim, Model
+from sfl_theory.evidence import Claim, Model
 from sfl_theory.ledger import entered, ledger
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.moments import WEIGHTED, crossing, printed, right_side, spread

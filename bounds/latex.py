@@ -1,7 +1,7 @@
 r"""The ledger as a LaTeX document: statements, verdicts, repairs with their proofs.
 
 Statements are as they were written; the lines of proofs are typeset from the kernel's
-terms (`sfl_theory.steps`). The document needs amsmath, amssymb and amsthm only.
+terms (`notation.steps`). The document needs amsmath, amssymb and amsthm only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib import import_module
 
 from bounds.page import KINDS
 from bounds.runs_in_words import run_in_words
-from sfl_theory.claims import (
+from sfl_theory.evidence import (
     OURS,
     Claim,
     Kind,
@@ -26,10 +26,10 @@ from sfl_theory.claims import (
     names,
 )
 from sfl_theory.ledger import STATUSES, Entry, coverage
+from sfl_theory.notation.plain import ABOVE, BELOW, NAMES, in_words
+from sfl_theory.notation.steps import Step, Steps
+from sfl_theory.notation.writer import Writer, of_paper
 from sfl_theory.papers import PAPERS
-from sfl_theory.plain import ABOVE, BELOW, NAMES, in_words
-from sfl_theory.steps import Step, Steps
-from sfl_theory.writer import Writer, of_paper
 
 HEAD = r"""\documentclass[10pt,a4paper]{article}
 \usepackage{amsmath,amssymb,amsthm}

@@ -1,4 +1,4 @@
-"""The LaTeX of statements as MathML: what `sfl_theory.written` writes, and no more."""
+"""The LaTeX of statements as MathML: what `notation.written` writes, and no more."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from html import escape
 
-from sfl_theory.latex_reader import Reader, Scripts
-from sfl_theory.plain import in_words
+from sfl_theory.notation.latex_reader import Reader, Scripts
+from sfl_theory.notation.plain import in_words
 
 BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
 OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}

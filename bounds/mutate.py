@@ -14,10 +14,10 @@ from bounds.clock import SECONDS, Clock, shown
 from bounds.journal import Journal
 from bounds.sampling import ordered
 from sfl_theory.benchmark.records import Record, mutant_record
-from sfl_theory.claims import Claim, Part, parts_of
+from sfl_theory.evidence import Claim, Part, parts_of
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation import Judged, groups, judge, subject
-from sfl_theory.writer import of_paper
+from sfl_theory.notation.writer import of_paper
 
 JOBS = 2
 """Processes; the verdicts do not depend on it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says
+from sfl_theory.evidence import Claim, Kind, Model, Part, Proof, Repair, Says
 from sfl_theory.user_files import run
 
 CLAIMS = "CLAIMS"
@@ -38,12 +38,12 @@ def _checked(found: object, path: Path) -> tuple[Claim, ...]:
     if found is None or not isinstance(found, Sequence) or not found:
         raise ValueError(
             f"{path} holds no claim: let it end with {CLAIMS} = (...), a sequence of "
-            "sfl_theory.claims.Claim"
+            "sfl_theory.evidence.Claim"
         )
     for claim in found:
         if not isinstance(claim, Claim):
             raise ValueError(
-                f"{path}: {CLAIMS} must hold sfl_theory.claims.Claim, got a "
+                f"{path}: {CLAIMS} must hold sfl_theory.evidence.Claim, got a "
                 f"{type(claim).__name__}"
             )
         if not isinstance(claim.id, str) or not claim.id:

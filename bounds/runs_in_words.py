@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sfl_theory.kernel import terms as k
-from sfl_theory.writer import Writer
-from sfl_theory.written import RATES
+from sfl_theory.notation.writer import Writer
+from sfl_theory.notation.written import RATES
 
 KINDS = {
     k.Kind.V1: "SFL-V1",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfl_theory import schedules as schedules
     from sfl_theory.bound import Bound, Finding, Metric, Source
     from sfl_theory.constants import Constants
+    from sfl_theory.ledger import claim, claims
     from sfl_theory.papers.baselines import TABLE_4, rate_table
     from sfl_theory.registry import theorem, theorems
     from sfl_theory.statement import Case, Theorem
@@ -28,6 +29,8 @@ __all__ = [
     "Source",
     "StepSize",
     "Theorem",
+    "claim",
+    "claims",
     "rate_table",
     "schedules",
     "theorem",
@@ -39,6 +42,7 @@ __getattr__ = lazy.names(
     {
         "bound": "Bound Finding Metric Source",
         "constants": "Constants",
+        "ledger": "claim claims",
         "papers.baselines": "TABLE_4 rate_table",
         "schedules": "",
         "registry": "theorem theorems",

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory import schedules
 from sfl_theory.bound import Bound, Metric
-from sfl_theory.claims import Part, decide, parts_of
 from sfl_theory.conditions import ANALYSED, Algorithm, WeightedServer
 from sfl_theory.constants import Constants
+from sfl_theory.evidence import Part, decide, parts_of
 from sfl_theory.ledger import ledger, standing
 from sfl_theory.registry import theorem
 from sfl_theory.schedules import Schedule

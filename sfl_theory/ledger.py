@@ -1,6 +1,6 @@
 """The ledger: claims of all papers, who rests on whom, what their evidence earns.
 
-A claim is entered in its paper's section (`sfl_theory.claims`); nothing here decides
+A claim is entered in its paper's section (`sfl_theory.evidence`); nothing here decides
 it. An `Entry` asks the kernel, now, and puts the answer into the words and JSON keys
 that commands, pages and pictures share. `standing` says without asking what a claim is
 entered for; a test asks the kernel about every claim and compares.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
 
-from sfl_theory.claims import (
+from sfl_theory.evidence import (
     REJECTED,
     Claim,
     Decided,
@@ -29,8 +29,8 @@ from sfl_theory.claims import (
     whole,
 )
 from sfl_theory.models.federated import FederatedRun
+from sfl_theory.notation.plain import plain
 from sfl_theory.papers import PAPERS, about
-from sfl_theory.plain import plain
 
 STATUSES = ("proved", "refuted", "unproved")
 METHODS = {"proved": "certificate", "refuted": "instance", "unproved": "none"}
@@ -371,20 +371,38 @@ def ledger() -> Ledger:
             gc.enable()
 
 
-def entry_alone(identifier: str) -> Entry:
+def claim(identifier: str) -> Entry:
     """Return the entry of one claim of the papers, reading few sections.
 
     Args:
-        identifier: its id.
+        identifier: its id, for instance "han2024/thm-3.7/strongly_convex".
 
     Returns:
-        The entry.
+        The entry; its `Entry.outcome` asks the kernel.
 
     Raises:
         ValueError: if there is none; close ids are named.
     """
-    claim = next((one for one in likely(identifier) if one.id == identifier), None)
-    return ledger().entry(identifier) if claim is None else Entry(claim)
+    found = next((one for one in likely(identifier) if one.id == identifier), None)
+    return ledger().entry(identifier) if found is None else Entry(found)
+
+
+def claims(paper: str | None = None) -> tuple[Entry, ...]:
+    """Return the entries of the papers' claims, in the papers' order.
+
+    Args:
+        paper: key of one paper; None: of all.
+
+    Returns:
+        The entries; nothing is decided before it is asked.
+
+    Raises:
+        ValueError: if there is no such paper; the message lists those that are.
+    """
+    if paper not in {None, *PAPERS}:
+        known = ", ".join(PAPERS)
+        raise ValueError(f"unknown paper '{paper}': there are {known}")
+    return tuple(Entry(one) for one in ledger().claims(paper))
 
 
 def standing(theorem_key: str, case: str) -> Standing | None:

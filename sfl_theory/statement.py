@@ -17,7 +17,7 @@ from sfl_theory.schedules import Schedule
 
 if TYPE_CHECKING:
     from sfl_theory.best import Best
-    from sfl_theory.claims import Part
+    from sfl_theory.evidence import Part
 
 Proved = Mapping[str, tuple[Bound, tuple["Part", ...]]]
 """Name of a bound -> the bound, and the proved statements that say it."""

@@ -1,6 +1,6 @@
 r"""What was written as terms of the kernel, in the library's symbols.
 
-A right side is written once (`sfl_theory.written`): the kernel decides its term, and
+A right side is written once (`notation.written`): the kernel decides its term, and
 the expression made here by the same operations is what the library evaluates.
 """
 
@@ -13,10 +13,10 @@ from fractions import Fraction
 import sympy as sp
 
 from sfl_theory import symbols
-from sfl_theory.formulas import Form, Number, Written, called, form
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
-from sfl_theory.written import over
+from sfl_theory.notation.formulas import Form, Number, Written, called, form
+from sfl_theory.notation.written import over
 
 Symbols = Mapping[Number | Form, sp.Expr]
 """What stands in a statement -> its symbol, or what that is in symbols."""

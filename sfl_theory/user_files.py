@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
-from sfl_theory.plain import text_of
+from sfl_theory.notation.plain import text_of
 
 MEBI = 1 << 20
 TEXT = 64 * MEBI

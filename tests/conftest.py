@@ -16,7 +16,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 if TYPE_CHECKING:
-    from sfl_theory.claims import Decided, Part
+    from sfl_theory.evidence import Decided, Part
 
 for folder in ("sfl_theory", "sfl_train", "sfl_train/deep", "bounds", "figures"):
     sys.path.insert(0, str(Path(__file__).parent / folder))
@@ -87,14 +87,14 @@ def decided_once() -> Iterator[None]:
     if "sfl_theory.ledger" not in sys.modules:
         yield
         return
-    from sfl_theory import best, claims, ledger
+    from sfl_theory import best, evidence, ledger
 
     found: dict[tuple[int, str], tuple[Part, Decided]] = {}
 
     def decide(part: Part, name: str) -> Decided:
         key = id(part), name
         if key not in found:
-            found[key] = part, claims.decide(part, name)
+            found[key] = part, evidence.decide(part, name)
         return found[key][1]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -25,7 +25,7 @@ from bounds.page.links import paper_of
 from bounds.page.sharper import RESULTS
 from bounds.page.sheet import Book, Sheet, packed
 from bounds.page.triage import counts, falls, reached, results
-from sfl_theory.claims import Kind
+from sfl_theory.evidence import Kind
 from sfl_theory.kernel.rules import RULES
 from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import about

@@ -9,7 +9,7 @@ from bounds.page.lines import few, lines
 from bounds.page.sharper import RESULTS, sharper
 from bounds.page.sheet import Sheet
 from bounds.page.sketch import in_words, of_part
-from sfl_theory.claims import Decided, Kind, Part
+from sfl_theory.evidence import Decided, Kind, Part
 from sfl_theory.ledger import Entry, Outcome
 
 AT_LENGTH = {*RESULTS, Kind.LEMMA}

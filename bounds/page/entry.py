@@ -9,9 +9,9 @@ from bounds.page.drawn import Drawn, DrawnPart
 from bounds.page.links import Packed, badge, definition, links, severity
 from bounds.page.prose import prose
 from bounds.page.sheet import Book
-from sfl_theory.claims import OURS, Part
+from sfl_theory.evidence import OURS, Part
 from sfl_theory.ledger import REJECTED, Entry, Outcome
-from sfl_theory.writer import of_paper
+from sfl_theory.notation.writer import of_paper
 
 IN_SUMMARY = 400
 """A statement with more LaTeX than that is shown in the opened entry only."""

@@ -7,12 +7,12 @@ from functools import cache
 from bounds.mathml import breakable, with_formulas
 from bounds.page.sheet import Sheet, premises
 from bounds.page.typeset import shown
-from sfl_theory.claims import Says
+from sfl_theory.evidence import Says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.steps import Step, Steps
-from sfl_theory.writer import Writer, of_paper
-from sfl_theory.written import Form, Written
+from sfl_theory.notation.steps import Step, Steps
+from sfl_theory.notation.writer import Writer, of_paper
+from sfl_theory.notation.written import Form, Written
 
 SHORT = 5
 """Forms of at most so many terms are searched for squares and gaps: it takes time."""

@@ -9,11 +9,11 @@ from html import escape
 from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.sheet import Book
 from bounds.runs_in_words import run_in_words
-from sfl_theory.claims import Claim, Part
+from sfl_theory.evidence import Claim, Part
 from sfl_theory.ledger import Entry
-from sfl_theory.plain import in_words
-from sfl_theory.writer import Writer
-from sfl_theory.written import Assumed
+from sfl_theory.notation.plain import in_words
+from sfl_theory.notation.writer import Writer
+from sfl_theory.notation.written import Assumed
 
 SHORT = 110
 """A formula of fewer characters of MathML stands in the page itself."""

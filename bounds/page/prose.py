@@ -7,7 +7,7 @@ from html import escape
 
 from bounds.page.drawn import DrawnPart
 from bounds.page.links import Packed, assumptions
-from sfl_theory.claims import Says
+from sfl_theory.evidence import Says
 
 BRINGS = {
     "given": "what is assumed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfl_theory.claims import Claim, Kind
+from sfl_theory.evidence import Claim, Kind
 from sfl_theory.lower import USUAL
 from sfl_theory.registry import case_of
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 
-from sfl_theory.claims import Decided
+from sfl_theory.evidence import Decided
 from sfl_theory.kernel.replay import Claim as Replayed
 from sfl_theory.ledger import Finding
 from sfl_theory.models.federated import FederatedRun

@@ -12,7 +12,7 @@ from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.drawn import Drawn
 from bounds.page.links import badge, link, links, severity
 from bounds.page.sharper import RESULTS, SETTING
-from sfl_theory.claims import OURS, Claim, Defect, Part, Severity
+from sfl_theory.evidence import OURS, Claim, Defect, Part, Severity
 from sfl_theory.ledger import STATUSES, Entry
 from sfl_theory.registry import case_of
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, singledispatchmethod
 
-from sfl_theory import written as w
-from sfl_theory.atoms import counts_rounds, pool
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, Symbol, ratio
-from sfl_theory.spelling import Spelling, scaled
-from sfl_theory.written import Later, Number, Vector, Written
+from sfl_theory.notation import written as w
+from sfl_theory.notation.atoms import counts_rounds, pool
+from sfl_theory.notation.spelling import Spelling, scaled
+from sfl_theory.notation.written import Later, Number, Vector, Written
 
 Bound = k.BoundClient | k.BoundNat
 Letters = Mapping[Bound, str]

@@ -18,17 +18,10 @@ ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs" / "pictures" / "house.svg"
 ROOMS = {
     "sfl_theory.kernel": ("kernel", "decides proved and refuted"),
-    "sfl_theory.formulas": ("written", "terms and LaTeX at once"),
-    "sfl_theory.written": ("written", "terms and LaTeX at once"),
-    "sfl_theory.latex_reader": ("written", "terms and LaTeX at once"),
-    "sfl_theory.plain": ("written", "terms and LaTeX at once"),
-    "sfl_theory.atoms": ("written", "terms and LaTeX at once"),
-    "sfl_theory.spelling": ("written", "terms and LaTeX at once"),
-    "sfl_theory.steps": ("written", "terms and LaTeX at once"),
-    "sfl_theory.writer": ("written", "terms and LaTeX at once"),
+    "sfl_theory.notation": ("notation", "terms and LaTeX at once"),
     "sfl_theory.proofs": ("proofs", "derivations by the rules"),
     "sfl_theory.models": ("models", "what breaks claims"),
-    "sfl_theory.claims": ("claims", "statement and evidence"),
+    "sfl_theory.evidence": ("evidence", "a claim and what decides it"),
     "sfl_theory.papers": ("papers", "what each paper says"),
     "sfl_theory.worst_case": ("worst_case", "exact worst cases"),
     "sfl_theory.mutation": ("mutation", "could the proofs fail?"),
@@ -57,7 +50,7 @@ def imports() -> dict[str, set[str]]:
         for path in (ROOT / package).rglob("*.py")
         if (name := _module(path))
     }
-    asking = {"sfl_theory.claims", "sfl_theory.ledger"}
+    asking = {"sfl_theory.evidence", "sfl_theory.ledger"}
     own = {name for name in found if name.count(".") == 1 and _known(name) is None}
     while more := {n for n in own - asking if found[n] & asking}:
         asking |= more

@@ -11,7 +11,7 @@ from bounds.mathml import with_formulas
 from made import sheets
 from made.words import prose
 from sfl_theory import Theorem, theorems
-from sfl_theory.claims import Claim, Severity
+from sfl_theory.evidence import Claim, Severity
 from sfl_theory.ledger import STATUSES, coverage, entered, ledger
 from sfl_theory.papers import PAPERS, about
 

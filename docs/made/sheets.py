@@ -17,7 +17,7 @@ from made.words import block, note, prose, sentence
 from sfl_theory import Bound, Case, Theorem, symbols, theorem, theorems
 from sfl_theory.best import best, proved_versions
 from sfl_theory.bound import total
-from sfl_theory.claims import Claim, Part
+from sfl_theory.evidence import Claim, Part
 from sfl_theory.ledger import Entry, entered, ledger
 from sfl_theory.lower import USUAL, still_open
 from sfl_theory.statement import VERSIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sfl_theory.plain import in_words
+from sfl_theory.notation.plain import in_words
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 SITE = re.compile(r"<!-- site: ?(.*?) ?-->", re.DOTALL)

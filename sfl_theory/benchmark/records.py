@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sfl_theory.claims import OURS, Claim, Part, evidence, names
+from sfl_theory.evidence import OURS, Claim, Part, evidence, names
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import runs_of
 from sfl_theory.ledger import Entry
 from sfl_theory.mutation.judged import Judged, Shown
+from sfl_theory.notation.spelling import scaled, total
+from sfl_theory.notation.writer import ZERO, Writer
+from sfl_theory.notation.written import Form
 from sfl_theory.proofs.export import Encoder, Json, ModelData, Statement
-from sfl_theory.spelling import scaled, total
-from sfl_theory.writer import ZERO, Writer
-from sfl_theory.written import Form
 
 LABELS = ("proved", "refuted", "open")
 Record = dict[str, Json]

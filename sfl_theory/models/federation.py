@@ -12,9 +12,9 @@ from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.models import Evaluation
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import ONE, ZERO, Bowl, Client, Separable
+from sfl_theory.notation.written import Form, Function, Number, variable
+from sfl_theory.notation.written import Vector as WrittenVector
 from sfl_theory.proofs.export import ModelData, Shape, Statement, Vector, model_of
-from sfl_theory.written import Form, Function, Number, variable
-from sfl_theory.written import Vector as WrittenVector
 
 Exact = int | Fraction | str
 Numbers = dict[str | Number, Exact]

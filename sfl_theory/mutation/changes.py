@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sfl_theory.claims import Says
+from sfl_theory.evidence import Says
 from sfl_theory.kernel import algebra
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sfl_theory.claims import Part, Proof, evidence
+from sfl_theory.evidence import Part, Proof, evidence
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected

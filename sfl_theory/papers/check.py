@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from time import perf_counter
 
-from sfl_theory.claims import decide, parts_of
+from sfl_theory.evidence import decide, parts_of
 
 
 def main(arguments: list[str]) -> int:

@@ -13,9 +13,9 @@ import pytest
 from bounds.audit import main
 from bounds.page import LARGEST
 from sfl_theory import kernel
-from sfl_theory.claims import parts_of
+from sfl_theory.evidence import parts_of
 from sfl_theory.ledger import ledger
-from sfl_theory.plain import plain
+from sfl_theory.notation.plain import plain
 
 KEYS = {
     "id", "location", "kind", "statement", "latex", "reading", "status", "severity",

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from bounds.audit import main
 from bounds.audit_entry import exactly, rounded, sides
 from bounds.audit_table import RESULTS
-from sfl_theory.claims import Severity
+from sfl_theory.evidence import Severity
 from sfl_theory.kernel.replay import Claim as Replayed
 from sfl_theory.kernel.terms import Lin
 from sfl_theory.ledger import ledger
-from sfl_theory.plain import plain
+from sfl_theory.notation.plain import plain
 from sfl_theory.registry import case_of
 
 ENTRIES = (

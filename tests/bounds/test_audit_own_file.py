@@ -17,8 +17,8 @@ OWN = """
 from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, says
+from sfl_theory.notation import written as w
+from sfl_theory.evidence import Claim, Kind, Model, Part, Proof, Severity, says
 from sfl_theory.models.federation import bare
 from sfl_theory.proofs.notation import combine
 
@@ -52,7 +52,7 @@ MUTE = """class Mute(Exception):
         raise self
 raise Mute
 """
-CLAIM = "from sfl_theory.claims import Claim, Kind, Part\nT = Kind.TEXT\n"
+CLAIM = "from sfl_theory.evidence import Claim, Kind, Part\nT = Kind.TEXT\n"
 
 
 @pytest.fixture

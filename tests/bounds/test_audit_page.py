@@ -23,7 +23,7 @@ from bounds.page import LARGEST
 from bounds.page.drawn import Drawn
 from bounds.page.sheet import packed
 from bounds.page.triage import causes, reached, results
-from sfl_theory.claims import Claim, Severity
+from sfl_theory.evidence import Claim, Severity
 from sfl_theory.ledger import Entry, Outcome, entered, ledger
 from sfl_theory.papers import PAPERS
 from sfl_theory.papers.dachille2024 import appendix_b

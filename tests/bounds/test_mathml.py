@@ -6,7 +6,7 @@ import pytest
 from rendered import Balanced
 
 from bounds.mathml import mathml, with_formulas
-from sfl_theory.claims import parts_of
+from sfl_theory.evidence import parts_of
 from sfl_theory.ledger import ledger
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from bounds.mathml import mathml
 from bounds.page.typeset import Typeset, letters, shown, taken
-from sfl_theory import written as w
-from sfl_theory.claims import parts_of
+from sfl_theory.evidence import parts_of
 from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import ledger
-from sfl_theory.written import PARAMETERS
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import PARAMETERS
 
 n, m = k.Client("n"), k.Client("m")
 eta, tau = w.positive("eta", r"\eta"), w.count("tau", r"\tau")

@@ -29,8 +29,8 @@ def net(pixels, classes):
     return nn.Sequential(nn.Flatten(), nn.Linear(pixels**2, classes))
 """
 SQUARE = """
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, says
+from sfl_theory.notation import written as w
+from sfl_theory.evidence import Claim, Kind, Part, Proof, says
 from sfl_theory.proofs.notation import combine
 
 u = w.point("u")

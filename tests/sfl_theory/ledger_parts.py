@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfl_theory.claims import parts_of
+from sfl_theory.evidence import parts_of
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation.reading import Read, Subject
 from sfl_theory.proofs.export import Statement

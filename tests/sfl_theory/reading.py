@@ -24,16 +24,16 @@ import sympy as sp
 
 from sfl_theory import conditions as c
 from sfl_theory import symbols
-from sfl_theory import written as w
 from sfl_theory.bound import Bound
-from sfl_theory.claims import Part, decide
-from sfl_theory.claims import says as stated
+from sfl_theory.evidence import Part, decide
+from sfl_theory.evidence import says as stated
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.terms import subterms
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number, Run
 from sfl_theory.statement import Theorem
-from sfl_theory.written import Form, Number, Run
 
 STATED: Mapping[type[h.Hypothesis], tuple[type[c.Condition], ...]] = {
     h.Smooth: (c.Smooth,),

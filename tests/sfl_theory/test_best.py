@@ -17,7 +17,6 @@ from sfl_theory import Bound, Case, Constants, Theorem, schedules, symbols, theo
 from sfl_theory import theorems as all_theorems
 from sfl_theory.best import backing, proved, proved_versions
 from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP
-from sfl_theory.claims import Part, Proof
 from sfl_theory.conditions import (
     Algorithm,
     BoundedGradients,
@@ -28,6 +27,7 @@ from sfl_theory.conditions import (
     StronglyConvex,
     WeightedServer,
 )
+from sfl_theory.evidence import Part, Proof
 from sfl_theory.step_size import StepSize
 
 KNOWN = Constants(

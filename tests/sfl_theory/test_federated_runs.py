@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfl_theory.claims import Model, decide, parts_of
+from sfl_theory.evidence import Model, decide, parts_of
 from sfl_theory.kernel.models import Evaluation
 from sfl_theory.ledger import Finding, ledger
 from sfl_theory.models.federated import FederatedRun, Rate

@@ -17,25 +17,38 @@ LIBRARY = {
 }  # fmt: skip
 MAY = {
     "kernel": set(),
-    "formulas": {"kernel"},
-    "written": {"kernel", "formulas"},
+    "notation/formulas": {"kernel"},
+    "notation/written": {"kernel", "notation.formulas"},
+    "notation/latex_reader": set(),
+    "notation/plain": {"notation.latex_reader"},
     "proofs": {"kernel", "proofs"},
-    "models": {"kernel", "written", "models", "proofs.export", *LIBRARY},
-    "latex_reader": set(),
-    "plain": {"latex_reader"},
-    "claims": {"kernel", "written", "plain", "models", "proofs", "papers.PAPERS"},
+    "models": {"kernel", "notation.written", "models", "proofs.export", *LIBRARY},
+    "evidence": {
+        "kernel",
+        "notation.written",
+        "notation.plain",
+        "models",
+        "proofs",
+        "papers.PAPERS",
+    },
     "affine": set(),
     "threads": set(),
     "worst_case": {"kernel", "proofs", "worst_case", "threads"},
     "mutation": {
         "kernel",
-        "claims",
+        "evidence",
         "models",
         "mutation",
         "proofs.export",
         "threads",
     },
-    "ledger": {"claims", "plain", "models", "papers.PAPERS", "papers.about"},
+    "ledger": {
+        "evidence",
+        "notation.plain",
+        "models",
+        "papers.PAPERS",
+        "papers.about",
+    },
 }
 """Folder or module -> what of ``sfl_theory`` it may import."""
 FOREIGN = {"torch", "matplotlib", "sfl_train", "bounds", "figures", "scipy", "sklearn"}

@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import pytest
 
+import sfl_theory
 from sfl_theory import theorems
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Severity, parts_of, says
+from sfl_theory.evidence import Claim, Kind, Model, Part, Severity, parts_of, says
 from sfl_theory.ledger import (
     Entry,
     Ledger,
     declared,
     entered,
-    entry_alone,
     ledger,
 )
 from sfl_theory.models.federation import bare
+from sfl_theory.notation import written as w
 
 pytestmark = pytest.mark.fast
 
@@ -90,21 +90,31 @@ def test_a_paper_is_named_by_its_key() -> None:
 def test_a_claim_read_alone_is_that_of_the_ledger(number: int) -> None:
     """However few sections are read, an id finds its claim, and who rests on it."""
     one = CLAIMS[number]
-    assert entry_alone(one.id).claim is one
-    assert entry_alone(one.id).used_by == ledger().entry(one.id).used_by
+    assert sfl_theory.claim(one.id).claim is one
+    assert sfl_theory.claim(one.id).used_by == ledger().entry(one.id).used_by
 
 
 def test_an_unknown_id_is_refused_with_close_ones() -> None:
     for wrong in ("han2024/eq-5x", "nobody/eq-57", "eq-57"):
         with pytest.raises(ValueError, match=f"unknown claim '{wrong}'"):
-            entry_alone(wrong)
+            sfl_theory.claim(wrong)
+
+
+def test_the_package_has_the_claims_by_name_and_all() -> None:
+    """The names that users import; a paper that is not there is refused."""
+    some = sfl_theory.claims("li2020")
+    assert [one.claim for one in some] == [*ledger().claims("li2020")]
+    assert len(sfl_theory.claims()) == len(CLAIMS) > len(some)
+    assert sfl_theory.claim("li2020/lemma-1").as_dict()["status"] == "proved"
+    with pytest.raises(ValueError, match="unknown paper 'nobody': there are han2024"):
+        sfl_theory.claims("nobody")
 
 
 def test_one_claim_is_decided_without_symbolic_algebra() -> None:
     """Reading one claim loads neither sympy nor the sections of other papers."""
     code = (
-        "import sys; from sfl_theory.ledger import entry_alone;"
-        "entry_alone('li2020/lemma-1').outcome;"
+        "import sys; from sfl_theory.ledger import claim;"
+        "claim('li2020/lemma-1').outcome;"
         "print([m for m in sys.modules if m == 'sympy' or 'han2024' in m])"
     )
     done = subprocess.run(

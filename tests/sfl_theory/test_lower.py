@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfl_theory import Case, Constants, theorem, theorems
-from sfl_theory import written as w
 from sfl_theory.best import backing, proved_versions
 from sfl_theory.bound import total
-from sfl_theory.claims import Model, Part, decide, says
+from sfl_theory.evidence import Model, Part, decide, says
 from sfl_theory.lower import USUAL, lower_bound, still_open
 from sfl_theory.models.functions import Piece, Separable
+from sfl_theory.notation import written as w
 from sfl_theory.pulled import Pulled
 from sfl_theory.schedules import Schedule, constant
 

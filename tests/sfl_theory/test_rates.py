@@ -10,7 +10,7 @@ import sympy as sp
 
 from sfl_theory import Constants, rate_table, schedules, theorem, theorems
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, total
-from sfl_theory.claims import Kind
+from sfl_theory.evidence import Kind
 from sfl_theory.ledger import ledger, standing
 from sfl_theory.numeric import degree
 from sfl_theory.rates import Q_2, SIGMA, Q, mean_order, rate

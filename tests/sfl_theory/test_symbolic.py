@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfl_theory import symbols
-from sfl_theory import written as w
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import versions
 from sfl_theory.papers.huang2023 import linear_speedup
 from sfl_theory.papers.huang2023 import section_3_rates as joint
 from sfl_theory.papers.li2020 import section_3
 from sfl_theory.symbolic import expression, named, summands
-from sfl_theory.written import Form, Number
 
 POINT = {
     s.S: (symbols.S, Fraction(7, 3)),

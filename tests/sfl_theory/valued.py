@@ -19,15 +19,15 @@ from reading import Reading, body, same_algorithm
 
 from sfl_theory import Bound, Constants, Theorem, schedules, symbols
 from sfl_theory import conditions as c
-from sfl_theory import written as w
-from sfl_theory.claims import Part
+from sfl_theory.evidence import Part
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.models import Evaluation, Model, NoiseLaw, Shape
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Number
 from sfl_theory.papers.huang2023.section_3_rates import all_steps
 from sfl_theory.papers.li2020 import setting as li
-from sfl_theory.written import Number
 
 Numbers = Mapping[str, Fraction]
 MEANT: dict[str, Callable[[Numbers], Fraction]] = {

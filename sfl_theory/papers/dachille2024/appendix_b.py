@@ -6,16 +6,16 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Severity, broken, equal, repaired
+from sfl_theory.evidence import Claim, Kind, Severity, broken, equal, repaired
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Local, Side
 from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.setting import F, S, eta, i, k, local, t, tau, theta
 from sfl_theory.proofs import derived, equal_steps, local_steps
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Form, Number
 
 at_theta = s.f.gradient(theta)
 LEMMA_1_RATE = w.at_most(8 * S**2 * tau**2 * eta() ** 2, 1).called(

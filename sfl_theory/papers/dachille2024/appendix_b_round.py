@@ -10,11 +10,12 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Severity, broken, repaired, says
+from sfl_theory.evidence import Claim, Kind, Severity, broken, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, quadratic
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form
 from sfl_theory.papers.dachille2024 import appendix_b
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.appendix_b import drift_bound, own, steps
@@ -22,7 +23,6 @@ from sfl_theory.papers.dachille2024.section_4 import OWN, average
 from sfl_theory.papers.dachille2024.setting import F, K, S, eps2, eta, f, i, tau, theta
 from sfl_theory.proofs import equal_steps
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Assumed, Form
 
 BLOCK = "the other block moves and changes this block's gradient"
 u2 = 8 * tau**3 * eta() ** 2 * S**2

@@ -10,14 +10,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Model, Part, Proof, Severity, equal, repaired, says
+from sfl_theory.evidence import (
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Severity,
+    equal,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Number
 from sfl_theory.papers.dachille2024.setting import decimal
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Number
 
 STEP = decimal("0.01")
 

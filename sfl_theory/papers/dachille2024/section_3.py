@@ -6,17 +6,26 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, Severity, broken, equal, repaired, says
+from sfl_theory.evidence import (
+    Kind,
+    Part,
+    Says,
+    Severity,
+    broken,
+    equal,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number, Run
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.section_4 import bound, mean_gradient
 from sfl_theory.papers.dachille2024.setting import S, T, alpha, eta, f, k, run, t, tau
 from sfl_theory.proofs import equal_steps, sharp_rounds
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Form, Number, Run
 
 
 def off_the_box(r: Run, side: Side, length: Number) -> Form:

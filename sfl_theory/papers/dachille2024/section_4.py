@@ -7,9 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, Severity, broken, equal, repaired, says
+from sfl_theory import evidence
+from sfl_theory.evidence import (
+    Kind,
+    Part,
+    Says,
+    Severity,
+    broken,
+    equal,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Pace, Participants, Split
 from sfl_theory.models.federation import (
@@ -21,12 +29,13 @@ from sfl_theory.models.federation import (
     quadratic,
     tilt,
 )
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Run
 from sfl_theory.papers.dachille2024 import setting
 from sfl_theory.papers.dachille2024.setting import F, K, S, T, eta, f, i, k, t, tau, v1
 from sfl_theory.proofs import equal_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Run
 
 # Assumptions -----------------------------------------------------------------------
 
@@ -49,15 +58,15 @@ def saddles() -> ModelData:
     )
 
 
-def assumption(number: int, where: str, title: str, words: str) -> claims.Claim:
+def assumption(number: int, where: str, title: str, words: str) -> evidence.Claim:
     """Return that an assumption does not exclude the other three."""
     return Kind.ASSUMPTION(
         f"dachille2024/assumption-{number}",
         where,
         f"Assumption {number}, {title}, can hold together with the others.",
         Part(
-            claims.consistent(below_tangent, *setting.assumptions()),
-            claims.Model(saddles, "Two saddles, each of one slope; coin noise."),
+            evidence.consistent(below_tangent, *setting.assumptions()),
+            evidence.Model(saddles, "Two saddles, each of one slope; coin noise."),
             reading="does not exclude the others: all four hold in one federation",
         ),
         words=words,
@@ -135,7 +144,7 @@ ONE_TAU = (
 
 def average(
     name: str, where: str, kind: Kind, uses: str, first: str = ""
-) -> claims.Claim:
+) -> evidence.Claim:
     """Return an entry for (6), which is (28) too."""
     return kind(
         f"dachille2024/{name}",
@@ -358,7 +367,7 @@ STEPS = Kind.TEXT(
         "B divides D: D = m B",
         Part(
             equal(E * (batches * B) / B, E * batches),
-            claims.Proof(combine, "D = m B.", whole_batches),
+            evidence.Proof(combine, "D = m B.", whole_batches),
         ),
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Repair, Severity, repaired
+from sfl_theory.evidence import Claim, Kind, Part, Repair, Severity, repaired
+from sfl_theory.notation import written as w
 from sfl_theory.papers.dachille2024 import section_1 as s1
 from sfl_theory.papers.dachille2024.section_1 import C10, C100, IID, less, same, spread
 

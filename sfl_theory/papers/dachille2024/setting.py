@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Says, meeting, says
+from sfl_theory.evidence import Part, Proof, Says, meeting, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Client, Kind, Participants, Side, Split
-from sfl_theory.written import Assumed, Form, Number, Run, Vector
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Run, Vector
 
 k = Client("k")
 t, i = w.natural("t"), w.natural("i")

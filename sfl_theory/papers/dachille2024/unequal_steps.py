@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Says, proved, says
+from sfl_theory.evidence import Kind, Says, proved, says
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.terms import ClientFamily
 from sfl_theory.models.federation import Numbers, coin, federation, parabola, vector
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Vector
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.setting import (
     F,
@@ -32,7 +33,6 @@ from sfl_theory.papers.dachille2024.setting import (
 from sfl_theory.proofs import unequal_steps as proofs
 from sfl_theory.proofs.equal_steps import CONSTANTS
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Assumed, Form, Number, Vector
 
 more = w.of_client("more", k, "b_{{n}}", Sort.NATURAL)
 steps = w.called(1 + more, r"\tau_{k}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, equal, proved, says
+from sfl_theory.evidence import Kind, equal, proved, says
 from sfl_theory.kernel import rules
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024.section_3 import PRINTED_31
 from sfl_theory.papers.han2024.setting import S, assumption_31, best, f, minimum
 from sfl_theory.proofs import assumptions, foundations

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Kind, Part, Severity, broken, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import coin, federation, huber, plus, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Vector
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import EACH, G2, S, each, eta, j, n, run, t, tau
 from sfl_theory.papers.han2024.setting import i as any_step
@@ -25,7 +26,6 @@ from sfl_theory.proofs import local_recursion as local
 from sfl_theory.proofs import numbers as powers
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Vector
 
 V1 = run(Version.V1)
 x = V1.x(t)
@@ -324,7 +324,7 @@ EQ_40 = Kind.EQUATION(
     scope="in its first '='; the other relations hold",
     cause="The first '=' is wrong: (39) is an inequality, so its unrolled form is one.",
     uses="eq-39",
-    repair=claims.repaired(
+    repair=evidence.repaired(
         UNROLLED,
         proved(
             says(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Model, Part, Severity, proved, repaired, says
+from sfl_theory.evidence import Kind, Model, Part, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import appendix_c5 as c5
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import BASE, ONCE, A, B, i, last, rate2, slow
@@ -19,7 +20,6 @@ from sfl_theory.papers.han2024.setting import i as any_step
 from sfl_theory.proofs import local_recursion as local
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Form, Number
 
 f_x = f.gradient(c5.x)
 eight = 8 * tau

@@ -9,11 +9,12 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Says, Severity, broken, proved, says
+from sfl_theory.evidence import Kind, Says, Severity, broken, proved, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import (
     block_rates,
     induction,
@@ -30,7 +31,6 @@ from sfl_theory.papers.han2024.two_periods import LONGER, Steps, TwoPeriods
 from sfl_theory.proofs import block_steps
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.written import Form, Number
 
 SERVER = Contraction(
     Block(Version.V1, Side.SERVER, tau_server, tau), "D.1.1", "lemma-D.1"

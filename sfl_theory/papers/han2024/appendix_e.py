@@ -13,11 +13,21 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
+from sfl_theory.evidence import (
+    Kind,
+    Model,
+    Part,
+    Says,
+    Severity,
+    proved,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import (
     block_rates,
     blocks,
@@ -35,7 +45,6 @@ from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, i, n, t, tau
 from sfl_theory.proofs import block_steps, drawn_visits, sharp_rounds, visits_convex
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Form, Number
 
 CONVEX_SERVER = Contraction(Block(Version.V2, Side.SERVER), "E.1.1", "lemma-E.1")
 CONVEX_CLIENT = Contraction(Block(Version.V2, Side.CLIENT), "E.1.2", "lemma-D.1")

@@ -15,16 +15,17 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Says, broken, equal, says
-from sfl_theory.claims import Kind as ClaimKind
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Part, Proof, Says, broken, equal, says
+from sfl_theory.evidence import Kind as ClaimKind
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import coin, federation, huber, parabola, plus, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Number, Run
 from sfl_theory.papers.han2024 import block_rates, induction, superposition
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import LONG_SERVER, Contraction, d
@@ -36,7 +37,6 @@ from sfl_theory.papers.han2024.two_periods import Steps
 from sfl_theory.proofs import aggregation, derived
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Number, Run
 
 UPDATES = Participants.UPDATES
 READ_BAR = (
@@ -95,10 +95,10 @@ SERVER_UPDATE = ClaimKind.EQUATION(
         r"its mean over who takes part ($\mathbb E[I_n/q_n]=1$), as a product with "
         "the gradient at x^t",
     ),
-    severity=claims.Severity.SLIP,
+    severity=evidence.Severity.SLIP,
     scope="for N >= 2",
     cause="a_n^2 is printed for a_n, which App. C.2, (127) and (132) have.",
-    repair=claims.repaired(
+    repair=evidence.repaired(
         "a_n for a_n^2",
         shown(
             mean_update(1),
@@ -179,7 +179,9 @@ def chain(
     ends = (*pairwise(members), (members[0], members[-1]))
     model = partial(drawn, **periods)
     parts = tuple(
-        claims.proved(says(left, right, *assumed), theorem, words, reading, model=model)
+        evidence.proved(
+            says(left, right, *assumed), theorem, words, reading, model=model
+        )
         for (left, right), (theorem, words) in zip(ends, links, strict=True)
     )
     return parts if printed else parts[-1:]

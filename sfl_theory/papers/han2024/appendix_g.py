@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Severity, broken, proved, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Part, Severity, broken, proved, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, huber
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Vector, Written
 from sfl_theory.papers.han2024 import block_rates, induction, superposition
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
@@ -29,7 +30,6 @@ from sfl_theory.papers.han2024.setting import G2, N, S, assumption_33, eta, i, n
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
-from sfl_theory.written import Form, Vector, Written
 
 UPDATES = Participants.UPDATES
 EVERYONE = (
@@ -199,7 +199,7 @@ class Draws:
             f"eq-{ends}. Twice as large in each of the two moves, the bound "
             r"$2N\tau^2\eta^2G^2\sum_nc_n(1+\frac1{q_n})$ follows from the second part "
             "for both runs by Young.",
-            repair=claims.repaired(
+            repair=evidence.repaired(
                 f"{SAME_POINTS}; in SFL-V1, (127), whose local points do not depend on "
                 "who takes part, that is the line",
                 self.same_points(),
@@ -220,7 +220,7 @@ def open_bound(
         rf"$N\tau^2\eta^2G^2\sum_n{weight}$ in mean square, the {side.value} block.",
         words=SECOND_RUN + more,
         uses=f"eq-{rests_on}",
-        repair=claims.repaired(SAME_POINTS, lines.same_points()),
+        repair=evidence.repaired(SAME_POINTS, lines.same_points()),
     )
 
 

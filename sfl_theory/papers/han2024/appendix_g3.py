@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, Severity, proved, repaired, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Kind, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number
 from sfl_theory.papers.han2024 import blocks, defects, theorems
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
@@ -27,7 +28,6 @@ from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, sigma2, 
 from sfl_theory.proofs import partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
 from sfl_theory.proofs.notation import sum_over
-from sfl_theory.written import Assumed, Form, Number
 
 SERVER, CLIENT = SIDES
 UPDATES = Participants.UPDATES
@@ -162,7 +162,7 @@ DRIFT_WORDS = (
 )
 
 
-def of_block(side: Side) -> tuple[claims.Repair, claims.Repair]:
+def of_block(side: Side) -> tuple[evidence.Repair, evidence.Repair]:
     """Return the repairs of (177), (180) or (181), (182)."""
     closed = repaired(
         f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
@@ -288,7 +288,7 @@ EQ_182 = BLOCKS.claim(
 
 DESCENT = replace(theorems.PRINTED, rates=PRINTED.rates)
 SCOPE = "for unequal weights (shown at q = 1/2); true as printed for equal ones"
-BROKEN = claims.Model(
+BROKEN = evidence.Model(
     lambda: pulled_apart(Fraction(1, 4096), HALF),
     r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, "
     r"$x_s^t=3/8$ between the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: on average "
@@ -326,7 +326,7 @@ class Conclusion:
     uses: str
     reading: str = ""
 
-    def claim(self, change: str, *more: Part) -> claims.Claim:
+    def claim(self, change: str, *more: Part) -> evidence.Claim:
         """Return the refuted claim."""
         equally = proved(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
         return Kind.EQUATION(

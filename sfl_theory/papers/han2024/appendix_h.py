@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Says, Severity, equal, repaired, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Part, Says, Severity, equal, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.hypotheses import Holds
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import Numbers, bare, federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Exact, Form, Number
 from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
@@ -27,7 +28,6 @@ from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses, combine
-from sfl_theory.written import Exact, Form, Number
 
 PACES: tuple[Number, ...] = (s.tau, s.tau_server, printed.tau_min)
 HALF = Fraction(1, 2)
@@ -73,7 +73,7 @@ def claim(
     cause: str = "",
     scope: str = "",
     words: str = "",
-    repair: claims.Repair | None = None,
+    repair: evidence.Repair | None = None,
 ) -> Claim:
     """Return the claim that a row is an upper bound; refuted if there is a cause."""
     return Kind.TABLE(
@@ -401,7 +401,7 @@ def proved(one: Says, reading: str = "", factor: Number | Exact = 0) -> Part:
         }
         return federation([parabola(1, [0, 0])], [0, 0], numbers=numbers)
 
-    return Part(one, claims.Proof(theorem, "", model), reading)
+    return Part(one, evidence.Proof(theorem, "", model), reading)
 
 
 TOTAL = Kind.TABLE(

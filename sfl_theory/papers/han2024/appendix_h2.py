@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, proved, says
+from sfl_theory.evidence import Claim, Kind, Model, Part, Says, Severity, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import Numbers, bare, coin, federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Run
 from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import theorems
@@ -26,7 +27,6 @@ from sfl_theory.proofs import any_step, derived, numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import Uses, combine
-from sfl_theory.written import Assumed, Form, Number, Run
 
 STRONG, GENERAL, NON = "strongly_convex", "general_convex", "non_convex"
 eta = w.positive("eta", r"\eta")

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, broken, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Model, Part, Says, Severity, broken, says
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Participants, Rate, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import conditions, induction, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import d
@@ -27,7 +28,6 @@ from sfl_theory.papers.han2024.setting import G2, N, excess, f, mu, t, tau, tau_
 from sfl_theory.proofs import derived
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Form, Number
 
 READ_RATES = (
     "each side at the rate of its own subsection; a side that has made its steps keeps "
@@ -242,7 +242,7 @@ class Rated:
             cause="A block near its minimiser is driven outward by the other block at "
             "first order in eta; the right side allows second order.",
             uses=uses,
-            repair=claims.repaired(
+            repair=evidence.repaired(
                 change,
                 one_round.shown(
                     mended,
@@ -290,7 +290,7 @@ class Rated:
             words=READ_33,
             cause=CAUSE,
             uses=uses,
-            repair=claims.repaired(
+            repair=evidence.repaired(
                 change,
                 one_round.shown(
                     mended,
@@ -345,7 +345,7 @@ def merged_rate(
         words=f"'{said}' is read as of these rates; read as a further hypothesis, "
         "the merge speaks of no rate at early t",
         uses=f"app-{section}/first-rate app-{section}.2/first-rate",
-        repair=claims.repaired(
+        repair=evidence.repaired(
             "equal numbers of steps, t >= 1",
             conditions.late_enough(tau, conditions.printed(tau, conditions.later)),
         ),

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Repair, Says, Severity, broken, says
+from sfl_theory.evidence import Claim, Kind, Repair, Says, Severity, broken, says
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Run, Vector
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, S, T, eps2, eta, f, i, n, sigma2, t
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Assumed, Form, Number, Run, Vector
 
 SIDES = (Side.SERVER, Side.CLIENT)
 """In the order of the paper's sections."""

@@ -17,9 +17,9 @@ import sympy as sp
 from sfl_theory import bound as bou
 from sfl_theory import conditions as con
 from sfl_theory import symbols
-from sfl_theory import written as w
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.statement import Case, Proved, Theorem, one_case

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Says, says
+from sfl_theory.evidence import Claim, Kind, Model, Part, Proof, Says, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import with_roots
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number, Written
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.printed import Bound, Data, Root, partial, shared
@@ -24,7 +25,6 @@ from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses
-from sfl_theory.written import Form, Number, Written
 
 K = 1000
 """What "absolute constants are omitted" may hide."""

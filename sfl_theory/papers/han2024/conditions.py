@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Severity, proved, repaired, says
+from sfl_theory.evidence import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Severity,
+    proved,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number
 from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import DRIFT, TWO, V1, link
@@ -31,7 +41,6 @@ from sfl_theory.papers.han2024.setting import (
 )
 from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Assumed, Number
 
 later = w.count("t")
 rate = w.positive("rate", r"\eta^t")

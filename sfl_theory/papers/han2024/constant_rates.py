@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Severity, broken, proved, repaired, says
+from sfl_theory.evidence import Kind, Part, Severity, broken, proved, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, plus, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run
 from sfl_theory.papers.han2024 import conditions
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.conditions import numbers_only, squares
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, eps2, f, i, mu, n, t, tau
 from sfl_theory.proofs import any_step
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Assumed, Number, Run
 
 F_err = w.nonnegative("F_err", "F_{err}")
 flat = w.positive("rate", r"\eta")

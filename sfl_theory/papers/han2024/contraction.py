@@ -16,20 +16,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Unpack
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, repaired, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Model, Part, Says, Severity, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import MEAN, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number, Value, Vector, Written
 from sfl_theory.papers.han2024 import one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.one_round import AWAY, Block, merged, mu, sharp, shown
 from sfl_theory.papers.han2024.setting import G2, N, S, best, eta, i, n, sigma2, t, tau
 from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Form, Number, Value, Vector, Written
 
 SERVER = Side.SERVER
 
@@ -123,7 +123,7 @@ class Lines:
         g, grad = self.stochastic(block), self.gradient(block)
         right = self.sizes(block, w.norm2(g) - w.norm2(grad - g))
         left = self.sizes(block, w.norm2(grad))
-        return claims.equal(left, right, *block.assumed())
+        return evidence.equal(left, right, *block.assumed())
 
     def progress(self, block: Block, whole: bool = False) -> Says:
         """Return (57), Lemma C.3 at the local points; `whole`: for both blocks."""
@@ -210,7 +210,7 @@ class Contraction:
         title: str,
         parts: tuple[Part, ...],
         rests_on: str,
-        **told: Unpack[claims.Told],
+        **told: Unpack[evidence.Told],
     ) -> Claim:
         """Return a refuted equation of the section."""
         name, where = f"han2024/eq-{number}", f"App. {self.section}, ({number})"

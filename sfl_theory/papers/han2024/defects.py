@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfl_theory.claims import Defect
+from sfl_theory.evidence import Defect
 
 NO_WEIGHTS = Defect(
     "SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f."

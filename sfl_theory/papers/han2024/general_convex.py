@@ -10,13 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfl_theory import claims as entered
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Says, Severity, broken, repaired, says
+from sfl_theory import evidence as entered
+from sfl_theory.evidence import (
+    Claim,
+    Kind,
+    Part,
+    Says,
+    Severity,
+    broken,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, huber
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import defects, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import ZERO, Contraction, whole_and_blocks
@@ -32,7 +42,6 @@ from sfl_theory.papers.han2024.one_round import (
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, best, eta, f, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Form, Number
 
 root2, root3 = w.nonnegative("r2", "r_2"), w.nonnegative("r3", "r_3")
 constant_rate = w.positive("eta", r"\eta")

@@ -13,9 +13,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Unpack
 
-from sfl_theory import claims as entered
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Says, Severity, broken, equal, repaired, says
+from sfl_theory import evidence as entered
+from sfl_theory.evidence import (
+    Claim,
+    Kind,
+    Says,
+    Severity,
+    broken,
+    equal,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number as Exact
@@ -24,6 +32,8 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as V
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number
 from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024.one_round import Block, asked, shown
 from sfl_theory.papers.han2024.setting import (
@@ -39,7 +49,6 @@ from sfl_theory.papers.han2024.setting import (
 )
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Number
 
 BETA = w.called(2 / mu, r"\beta")
 LARGE = steep

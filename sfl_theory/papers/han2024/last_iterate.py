@@ -12,10 +12,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Says, meeting, says
+from sfl_theory.evidence import Claim, Kind, Part, Proof, Says, meeting, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run
 from sfl_theory.papers.han2024 import printed, strongly_convex_repairs
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, eta, f, t, tau
@@ -24,7 +25,6 @@ from sfl_theory.proofs import last_iterate as proofs
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.weighted_rounds import Weighted
-from sfl_theory.written import Assumed, Number, Run
 
 rate = w.positive("eta", r"\eta")
 """The learning rate of every round."""

@@ -13,12 +13,21 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import prod
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, meeting, proved, says
+from sfl_theory.evidence import Kind, Part, meeting, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import (
+    ATOM,
+    Assumed,
+    Form,
+    Number,
+    Run,
+    Vector,
+    Written,
+)
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import (
     G2,
@@ -39,7 +48,6 @@ from sfl_theory.proofs import counted_steps, one_clock
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.mean_steps import Averaged
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import ATOM, Assumed, Form, Number, Run, Vector, Written
 
 v = w.natural("v")
 above_8 = w.nonnegative("g")

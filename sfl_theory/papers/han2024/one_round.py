@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypedDict
 
-from sfl_theory import written as w
-from sfl_theory.claims import Model, Part, Says, meeting, proved, says
+from sfl_theory.evidence import Model, Part, Says, meeting, proved, says
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Kind, Participants, Rate, Side, Split, Vec
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Run, Vector, Written
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
 from sfl_theory.proofs import derived
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData, Shape
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Run, Vector, Written
 
 mu = w.nonnegative("mu", r"\mu")
 """Assumption C.2's modulus where Lemma D.1 uses it; 0 in the general convex case."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Unpack
 
-from sfl_theory import claims as entered
-from sfl_theory import written as w
-from sfl_theory.claims import (
+from sfl_theory import evidence as entered
+from sfl_theory.evidence import (
     Claim,
     Kind,
     Model,
@@ -26,6 +25,8 @@ from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form
 from sfl_theory.papers.han2024 import one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import CLOCKS, D1, E1, SERVER, Lines
@@ -37,7 +38,6 @@ from sfl_theory.proofs import local_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
-from sfl_theory.written import Form
 
 # The lines (54)-(59) and (91)-(96): what decides each of them ------------------------
 

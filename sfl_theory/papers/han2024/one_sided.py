@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Says
+from sfl_theory import evidence
+from sfl_theory.evidence import Kind, Says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, peaked, plus, tilt
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.blocks import Descent
@@ -50,7 +50,7 @@ CLAIMS = (
         "han2024/thm-3.6/non_convex/one-sided",
         "Theorem 3.6, (13), with Assumption 3.1 as Sec. 3.1 prints it",
         "The same under (4) alone, without (24): curvature bounded from above only.",
-        claims.broken(
+        evidence.broken(
             majorised(),
             peak,
             r"$a=(\frac35,\frac25)$, $F_1=f+2x_c$, $F_2=f-3x_c$; in $x=x_c\ge0$ "
@@ -60,7 +60,7 @@ CLAIMS = (
             r"$-\frac{31}2$ and $\frac{49}2$, whose mean is $\frac12$ again.",
             "tau_server = tau",
         ),
-        severity=claims.Severity.SLIP,
+        severity=evidence.Severity.SLIP,
         scope="for (4) taken by the letter; with (24), which App. C.3 states as well "
         "and 'S-smooth' commonly means, (13) is proved: thm-3.6/non_convex. (19) at "
         "q_n = 1 is the same",

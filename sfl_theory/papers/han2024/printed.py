@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
-from sfl_theory import written as w
 from sfl_theory.kernel.terms import Client
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Piece, Separable
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.papers.han2024.setting import tau_max as tau_max
 from sfl_theory.papers.han2024.setting import tau_min as tau_min
-from sfl_theory.written import Assumed, Form, Number
 
 OfClient = Callable[[Client], Number]
 NUMBERS = ("3.6", "3.7", "3.8", "3.9")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Says, meeting, proved, says
+from sfl_theory.evidence import Claim, Kind, Says, meeting, proved, says
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Number, Run
 from sfl_theory.papers.han2024 import printed, unbounded
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n
@@ -27,7 +28,6 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
 )
 from sfl_theory.proofs import noisy_gap
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Number, Run
 
 above = w.nonnegative("y", "y")
 """``sqrt(S/mu) - 1``."""

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, repaired
+from sfl_theory import evidence
+from sfl_theory.evidence import Kind, Part, Severity, broken, equal, proved, repaired
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import Exact, federation, huber, plus, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run, Vector
 from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, S, T, a, eta, f, i, j, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Assumed, Number, Run, Vector
 
 V1 = run(Version.V1, s.tau_server)
 FEDAVG = run(Version.V1)
@@ -35,7 +35,7 @@ STEPS: dict[Side, Number] = {Side.CLIENT: tau, Side.SERVER: s.tau_server}
 SUM_FROM_0 = r"$\tau$ local steps: the client's sums end at $i = \tau - 1$"
 
 
-def vanishes(u: Vector, *assumed: Assumed) -> claims.Says:
+def vanishes(u: Vector, *assumed: Assumed) -> evidence.Says:
     """Return that a vector is zero."""
     return equal(w.norm2(u), 0, *assumed)
 
@@ -316,7 +316,7 @@ ALG_2_OBJECTIVE = Kind.ALGORITHM(
     repair=repaired(
         r"for equal weights $a_n = 1/N$; for others server steps weighted with $a_n$",
         proved(
-            claims.says(
+            evidence.says(
                 w.norm2(OBJECTIVE_GAP),
                 0,
                 *(w.every_client(n, one) for one in w.equals(N * a(), w.number(1))),

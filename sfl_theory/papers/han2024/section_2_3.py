@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, repaired
+from sfl_theory import evidence
+from sfl_theory.evidence import Kind, Part, Severity, broken, equal, proved, repaired
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import federation, huber, plus, quadratic, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run, Vector
 from sfl_theory.papers.han2024 import defects
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Number, Run, Vector
 
 V1 = run(Version.V1, who=Participants.UPDATES)
 V1_MODELS = run(Version.V1, who=Participants.MODELS)
@@ -34,7 +34,7 @@ def fixed(r: Run) -> Vector:
     return h.gradient(r.x(t))
 
 
-def displaced(r: Run, *assumed: Assumed) -> claims.Says:
+def displaced(r: Run, *assumed: Assumed) -> evidence.Says:
     """Return the mean square by which App. C.2's update moves the clients' block."""
     steps = w.below(i, tau, r.g(n, t, i))
     whole = w.norm2(w.client(w.over_clients(n, a() * steps)))
@@ -163,7 +163,7 @@ def positive(sign: int, left: Number, right: Number) -> Part:
     """Return one of the inequalities that the equality for q_n > 0 is."""
     rest = w.form(sign * likely * (1 - likely * factor)).value
     return proved(
-        claims.says(left, right, w.at_most(likely, 1), *inverse(likely)),
+        evidence.says(left, right, w.at_most(likely, 1), *inverse(likely)),
         lambda: combine((rules.assume(rest), (1 / likely).value)),
         r"Divided by $q_n > 0$.",
         "one of the two inequalities that the equality is",

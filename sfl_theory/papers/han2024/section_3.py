@@ -5,19 +5,28 @@ App. C.3 states the assumptions again, as C.1, and adds C.2; its entries are her
 
 from __future__ import annotations
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, clash, consistent, proved, says
+from sfl_theory import evidence
+from sfl_theory.evidence import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    clash,
+    consistent,
+    proved,
+    says,
+)
 from sfl_theory.kernel.terms import Client
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models import federation as fed
 from sfl_theory.models.federation import Exact, Law, coin, federation, huber, plus, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, S, each, f, j, minimum, mu, n, t, tau
 from sfl_theory.proofs import assumptions, foundations
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
-from sfl_theory.written import Assumed, Number
 
 x, y = w.point("x"), w.point("y")
 h = w.named("h")
@@ -226,7 +235,7 @@ SMOOTHNESS = Kind.ASSUMPTION(
     "han2024/app-C.3/smoothness",
     "Sec. 3.1 (4), App. C.3 (24)-(25)",
     "(4) for all x, y implies (24): gradients are S-Lipschitz.",
-    claims.broken(
+    evidence.broken(
         says(
             w.norm2(h.gradient(x) - h.gradient(y)),
             S**2 * w.norm2(x - y),
@@ -241,12 +250,12 @@ SMOOTHNESS = Kind.ASSUMPTION(
         ),
         r"$h(x) = -x^2$: (4) bounds curvature from above only.",
     ),
-    severity=claims.Severity.SLIP,
+    severity=evidence.Severity.SLIP,
     cause="(4) bounds curvature from above only; a concave function meets it with any "
     "S.",
     scope="where h is not convex; Sec. 3.1 states (4), App. C.3 (24) as well, which "
     "(13) needs, see thm-3.6/non_convex/one-sided",
-    repair=claims.repaired(
+    repair=evidence.repaired(
         "for convex functions",
         proved(
             says(

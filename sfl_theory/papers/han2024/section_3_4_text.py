@@ -8,11 +8,21 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, Severity, equal, proved, repaired, says
+from sfl_theory.evidence import (
+    Kind,
+    Part,
+    Says,
+    Severity,
+    equal,
+    proved,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Number
 from sfl_theory.papers.han2024 import comparing, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.comparing import PRINTED, below, entry, smaller, theorems
@@ -21,7 +31,6 @@ from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses, combine, sum_over
 from sfl_theory.proofs.witness import witness
-from sfl_theory.written import Number
 
 STRONG, GENERAL, NON = CASES
 HALF = Fraction(1, 2)

@@ -10,12 +10,22 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
+from sfl_theory import evidence
+from sfl_theory.evidence import (
+    Kind,
+    Model,
+    Part,
+    Says,
+    Severity,
+    proved,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare, federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, broken, compared, entry
@@ -24,7 +34,6 @@ from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses, combine
-from sfl_theory.written import Form, Number
 
 RECURSIONS = dict(zip(NUMBERS, (76, 113, 143, 173), strict=True))
 SUMMED = "App. D.2.3, E.2.3, F.2.3, G.2.3"
@@ -149,7 +158,7 @@ def under_cube_root(number: str, power: int, unit: Number) -> Number:
 def in_units(number: str, power: int) -> Says:
     """Return that a cube root is the same in every unit of x."""
     left, right = (under_cube_root(number, power, u) for u in (w.number(1), scale))
-    return claims.equal(left, right)
+    return evidence.equal(left, right)
 
 
 def depends(number: str) -> Part:
@@ -174,7 +183,7 @@ def free(number: str) -> Part:
     """Return that with the square of the start it is the same in every unit."""
     statement = in_units(number, 2)
     target = statement.right.value - statement.left.value
-    proof = claims.Proof(partial(combine, target=target), r"$\lambda^{-2-2+4}=1$.")
+    proof = evidence.Proof(partial(combine, target=target), r"$\lambda^{-2-2+4}=1$.")
     return Part(statement, proof, f"Theorem {number}, I_err/(T + 1) squared")
 
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Says, broken, proved, repaired, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Part, Says, broken, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, huber, parabola, plus
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Run
 from sfl_theory.papers.han2024 import (
     appendix_e,
     defects,
@@ -34,7 +35,6 @@ from sfl_theory.proofs import last_iterate as last_rounds
 from sfl_theory.proofs import local_steps, non_convex, strongly_convex, visits_convex
 from sfl_theory.proofs.export import ModelData, Shape
 from sfl_theory.proofs.notation import Uses, combine
-from sfl_theory.written import Form, Run
 
 ABSTRACT = "Abstract, Sec. 1.3"
 
@@ -131,7 +131,7 @@ def second(
     scope: str,
     uses: str,
     place: str = ABSTRACT,
-    repair: claims.Repair | None = None,
+    repair: evidence.Repair | None = None,
 ) -> Claim:
     """Return a claim on SFL-V2 that unequal weights refute."""
     return Kind.TEXT(
@@ -139,7 +139,7 @@ def second(
         place,
         title,
         part,
-        severity=claims.Severity.THEOREM,
+        severity=evidence.Severity.THEOREM,
         scope=scope,
         cause=UNWEIGHTED,
         root=defects.NO_WEIGHTS,

@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Part, proved, says
+from sfl_theory.evidence import Part, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort
 from sfl_theory.models.federation import bare, federation, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Number
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.setting import N, eta, n, t
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Number
 
 THIRD, BEST = Fraction(1, 3), Fraction(4, 5)
 LEFT = Fraction(49, 450)

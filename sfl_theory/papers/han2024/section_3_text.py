@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Says, Severity, equal, proved, says
+from sfl_theory.evidence import Claim, Kind, Part, Says, Severity, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import comparing, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
@@ -24,7 +25,6 @@ from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses, combine
-from sfl_theory.written import Form, Number
 
 STRONG, GENERAL, NON = CASES
 HALF = Fraction(1, 2)

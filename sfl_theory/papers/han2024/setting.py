@@ -7,9 +7,9 @@ of rounds, ``tau`` and ``tau_server`` the numbers of local steps of the two side
 
 from __future__ import annotations
 
-from sfl_theory import written as w
 from sfl_theory.kernel.terms import Client, Kind, Participants, Rate, Split
-from sfl_theory.written import Assumed, Number, Run, Value, Written
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run, Value, Written
 
 n, m = Client("n"), Client("m")
 t, i, j = w.natural("t"), w.natural("i"), w.natural("j")

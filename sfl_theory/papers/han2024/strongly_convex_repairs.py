@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, meeting, proved, repaired, says
+from sfl_theory.evidence import Kind, Part, Says, meeting, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
@@ -34,7 +35,6 @@ from sfl_theory.proofs.local_steps import t
 from sfl_theory.proofs.value_recursion import OwnRates
 from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.proofs.witness import IDENTITY
-from sfl_theory.written import Assumed, Number, Run
 
 S_REPAIRED = s.steep
 gamma = printed.Data(S=S_REPAIRED).gamma

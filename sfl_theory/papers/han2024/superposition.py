@@ -6,15 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Says, Severity, broken, repaired, says
+from sfl_theory import evidence
+from sfl_theory.evidence import (
+    Claim,
+    Kind,
+    Part,
+    Says,
+    Severity,
+    broken,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number
 from sfl_theory.papers.han2024 import block_rates, defects, one_round
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.block_rates import GAMMA_C, READ_FEW, Rated, both, bound
@@ -29,7 +39,6 @@ from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.value_recursion import OwnRates
-from sfl_theory.written import Form, Number
 
 Uses = list[tuple[Theorem, Exact]]
 CLOCKS = ((LONG, s.tau_server), (tau, LONG_SERVER))
@@ -163,7 +172,7 @@ class Merged:
             block_rates.at_gamma(self.who) if self.shared else (block, two.block)
         )
         half, times = server.smoothness / 2, 1 if self.shared else 2
-        mended = claims.equal(
+        mended = evidence.equal(
             half * w.bracket(bound(server, GAMMA, T) + bound(client, GAMMA, T)),
             self.last(server, GAMMA, times, whole=True),
             *server.assumed(mu, small=False),

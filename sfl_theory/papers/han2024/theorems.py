@@ -18,13 +18,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Says, Severity, broken, proved, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Model, Says, Severity, broken, proved, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run
 from sfl_theory.papers.han2024 import appendix_d, appendix_e, defects, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
@@ -35,7 +36,6 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS, Algorithm
 from sfl_theory.papers.han2024.theorems_convex_repaired import equally, repair
 from sfl_theory.papers.han2024.two_periods import TwoPeriods
 from sfl_theory.proofs import non_convex, partial_visits, visits_convex
-from sfl_theory.written import Assumed, Number, Run
 
 THEOREM_36 = Kind.THEOREM(
     "han2024/thm-3.6/non_convex",
@@ -221,7 +221,7 @@ THEOREM_39 = Kind.THEOREM(
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 step-3.9/non_convex eq-185 cond-3.9/non_convex",
     first_failure="han2024/eq-175",
-    repair=claims.repaired(
+    repair=evidence.repaired(
         "equal weights; or, for any weights and sharper, weighted server steps and "
         "rates up to 1/(8 S tau sum a_n/q_n)",
         EQUAL_WEIGHTS,
@@ -372,7 +372,7 @@ def strong(number: str) -> Claim:
         f"han2024/thm-{number}/strongly_convex",
         f"Theorem {number}, ({EQUATIONS[number][0]})",
         f"{TITLES[number]}: the gap of the last model falls like 1/T.",
-        claims.Part(strongly_convex(number), STRONG_MODELS[number], reading),
+        evidence.Part(strongly_convex(number), STRONG_MODELS[number], reading),
         severity=Severity.THEOREM,
         scope=SCOPES[number],
         cause=UNWEIGHTED if v2 else defects.SWAPPED.words,

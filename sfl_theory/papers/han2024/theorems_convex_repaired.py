@@ -24,12 +24,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Repair, Says, proved, repaired, says
+from sfl_theory.evidence import Part, Proof, Repair, Says, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Run
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
@@ -40,7 +41,6 @@ from sfl_theory.proofs import equal_visits, unequal_paces, weighted_rounds
 from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Run
 
 
 def rounds(body: Form) -> Form:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory.claims import Claim, Kind, Part, Severity, broken, repaired
+from sfl_theory.evidence import Claim, Kind, Part, Severity, broken, repaired
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation.written import Number
 from sfl_theory.papers.han2024 import defects, theorems
 from sfl_theory.papers.han2024.setting import S, T, eps2, f, tau, tau_server
 from sfl_theory.papers.han2024.theorems import DECIDED, EQUAL_WEIGHTS, descent
 from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods, d
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Number
 
 MODELS_AGGREGATED = TwoPeriods("3.8", Participants.MODELS)
 CAUSE = (

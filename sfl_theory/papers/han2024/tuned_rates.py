@@ -12,11 +12,12 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, meeting, says
+from sfl_theory.evidence import Claim, Kind, Part, Proof, meeting, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Number
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
@@ -24,7 +25,6 @@ from sfl_theory.papers.han2024.setting import G2, N, S, T, a, f, m, n, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, times
 from sfl_theory.proofs import weighted_rounds
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.written import Number
 
 rate = w.positive("rate", r"\eta")
 level, way = w.positive("level", "v"), w.positive("way", "r")

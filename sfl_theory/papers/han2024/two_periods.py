@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import (
+from sfl_theory.evidence import (
     Claim,
     Kind,
     Part,
@@ -30,13 +29,14 @@ from sfl_theory.claims import (
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run
 from sfl_theory.papers.han2024 import blocks, setting
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, n, run, sigma2, tau
 from sfl_theory.proofs import block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.written import Assumed, Number, Run
 
 d = w.natural("d")
 WAITS = "; a side that has made its steps waits"

@@ -20,12 +20,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Says, meeting, proved, says
+from sfl_theory.evidence import Claim, Kind, Says, meeting, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
@@ -38,7 +39,6 @@ from sfl_theory.proofs import derived, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
 from sfl_theory.proofs.sharp_rounds import Sharp
-from sfl_theory.written import Assumed, Number, Run
 
 S = s.steep
 s_a2, sbar2 = (w.over_clients(n, one * sigma2()) for one in (a() ** 2, a()))

@@ -14,11 +14,11 @@ import sympy as sp
 
 from sfl_theory import bound, symbols
 from sfl_theory import conditions as con
-from sfl_theory import written as w
 from sfl_theory.bound import Bound, Source
-from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smooth
+from sfl_theory.evidence import Part
 from sfl_theory.kernel.terms import Side
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024 import (
     appendix_e,
     last_iterate,

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Part, Says, meeting, proved, says
+from sfl_theory.evidence import Kind, Part, Says, meeting, proved, says
 from sfl_theory.kernel import terms as k
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Number, Run
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, sigma2
@@ -28,7 +29,6 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     after,
 )
 from sfl_theory.proofs import halfway_rates, moves, near_rounds
-from sfl_theory.written import Assumed, Number, Run
 
 
 def assumed(r: Run, smooth: Number) -> tuple[Assumed, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
+from sfl_theory.evidence import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Client
 from sfl_theory.models.federation import Exact, coin, federation, parabola, quadratic
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number, Vector
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
 from sfl_theory.papers.huang2023.setting import (
@@ -35,7 +36,6 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.local_steps import Round, centred
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Form, Number, Vector
 
 PROOF = "Proof of Proposition 1"
 ONE = ratio(1)

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfl_theory import claims as entered
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Severity, broken, proved, says
+from sfl_theory import evidence as entered
+from sfl_theory.evidence import Claim, Kind, Model, Part, Severity, broken, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number
 from sfl_theory.papers.huang2023 import appendix_a_13, section_3_rates
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_13 import (
@@ -33,7 +34,6 @@ from sfl_theory.proofs import derived, minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine, steps, sum_over
-from sfl_theory.written import Assumed, Form, Number
 
 v, level = w.positive("v"), w.nonnegative("B")
 

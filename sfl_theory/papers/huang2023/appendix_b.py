@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
+from sfl_theory.evidence import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import (
+    PRODUCT,
+    Assumed,
+    Form,
+    Number,
+    Run,
+    Vector,
+    Written,
+)
 from sfl_theory.papers.huang2023 import appendix_a_14, section_3_rates
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_13 import COUPLED, STEP, after, at, one
@@ -17,7 +26,6 @@ from sfl_theory.papers.huang2023.setting import R2, F, S, T, away, i, m, mean, m
 from sfl_theory.proofs import minibatch, minibatch_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
-from sfl_theory.written import PRODUCT, Assumed, Form, Number, Run, Vector, Written
 
 PROOF = "Proof of Proposition 2"
 

@@ -2,12 +2,21 @@ r"""Deferred proof of Lemma 2, (26)-(34): one step of the client block."""
 
 from __future__ import annotations
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
+from sfl_theory.evidence import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, NamedFunction, Point, vec
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import (
+    ATOM,
+    Assumed,
+    Form,
+    Name,
+    Number,
+    Vector,
+    Written,
+)
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_13 import COUPLED
 from sfl_theory.papers.huang2023.section_3_rates import CLIENT
@@ -16,7 +25,6 @@ from sfl_theory.proofs import derived, minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.minibatch_stepwise import over
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.written import ATOM, Assumed, Form, Name, Number, Vector, Written
 
 PROOF = "Deferred proof of Lemma 2"
 ANY = (

@@ -22,8 +22,8 @@ from sfl_theory.bound import (
     Metric,
     Source,
 )
-from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedVariance, Heterogeneity, Smooth, StronglyConvex
+from sfl_theory.evidence import Part
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.huang2023 import linear_speedup as own
 from sfl_theory.papers.huang2023 import section_3_rates as rates

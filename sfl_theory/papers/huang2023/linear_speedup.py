@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Says, meeting, proved, says
+from sfl_theory.evidence import Claim, Kind, Part, Says, meeting, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Vector
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.setting import (
     E,
@@ -39,7 +40,6 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Vector
 
 K = E * M
 GAP = "gap"

@@ -2,13 +2,14 @@ r"""Sections 1 to 4: Algorithm 1, assumptions, Lemma 1, learning rates, observat
 
 from __future__ import annotations
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Severity, broken, equal, proved, says
+from sfl_theory import evidence
+from sfl_theory.evidence import Claim, Kind, Severity, broken, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import NamedFunction, Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import ATOM, Assumed, Name, Number, Vector, Written
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_13 import OPPOSED, inconsistent, two
 from sfl_theory.papers.huang2023.section_3_rates import SERVER, server_bound
@@ -32,7 +33,6 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import ATOM, Assumed, Name, Number, Vector, Written
 
 ALG_1 = Kind.ALGORITHM(
     "huang2023/alg-1",
@@ -282,7 +282,7 @@ COND_ETA = Kind.CONDITION(
     severity=Severity.CONSTANT,
     scope="for i = 0 and E M < 8S/mu only, whatever S >= mu is",
     cause="At i = 0 the rate is 2/(mu gamma), more than 1/(4S) where gamma < 8S/mu.",
-    repair=claims.repaired(
+    repair=evidence.repaired(
         "i >= 1, or gamma = max(8S/mu, EM) for max(8S/mu - 1, EM)",
         proved(
             says(s.printed_rate(later), RIGHT, *s.gamma_printed(E * M)),

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory import claims
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Model, Part, Repair, Severity, broken, proved, says
+from sfl_theory import evidence
+from sfl_theory.evidence import (
+    Kind,
+    Model,
+    Part,
+    Repair,
+    Severity,
+    broken,
+    proved,
+    says,
+)
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
@@ -15,6 +23,8 @@ from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.models.functions import Bowl, Piece, Separable
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Number, Run, Vector
 from sfl_theory.papers.huang2023 import linear_speedup as speedup
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, T, away, best, gamma, mu
@@ -23,7 +33,6 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Form, Number, Run, Vector
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 r = s.run(s.printed_rate)
@@ -159,7 +168,7 @@ def joint_repair(side: Side, change: str) -> Repair:
             joint_distance(), both_parts(x.value), (w.part(other, x).value, 1)
         )
 
-    return claims.repaired(
+    return evidence.repaired(
         change,
         proved(
             says(
@@ -350,7 +359,7 @@ THM_1 = Kind.THEOREM(
     "initial w_s it can be negative, even make the right side negative",
     uses="lemma-1 prop-1 prop-2",
     first_failure="eq-12/weights",
-    repair=claims.repaired(
+    repair=evidence.repaired(
         "sharper: no Gamma, no sigma_n, smaller constants; or without Assumption 4 and "
         "with the noise divided by N",
         proved(

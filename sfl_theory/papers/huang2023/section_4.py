@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
+from sfl_theory.evidence import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import bare, federation, parabola, quadratic
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form, Run
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.setting import F, S, eta, f, mean, mixed, n, p, run, t
 from sfl_theory.proofs.notation import combine, equal_paces, sum_over
-from sfl_theory.written import Form, Run
 
 RESULTS = "Sec. Performance evaluation"
 

@@ -10,11 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfl_theory import written as w
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import (
+    ATOM,
+    Assumed,
+    Form,
+    Number,
+    Run,
+    Vector,
+    Written,
+)
 from sfl_theory.proofs.notation import equal_paces
-from sfl_theory.written import ATOM, Assumed, Form, Number, Run, Vector, Written
 
 n, m = k.Client("n"), k.Client("m")
 i, j, t = w.natural("t", "i"), w.natural("j"), w.natural("t")

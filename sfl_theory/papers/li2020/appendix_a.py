@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, says
+from sfl_theory.evidence import Kind, says
+from sfl_theory.notation import written as w
 from sfl_theory.papers.li2020 import rounds
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.papers.li2020.setting import FAIR, E, L, best, d, eta, i, j, proved, v

@@ -12,10 +12,10 @@ from dataclasses import replace
 import sympy as sp
 
 from sfl_theory import conditions
-from sfl_theory import written as w
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source
-from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedVariance, Smooth, StronglyConvex
+from sfl_theory.evidence import Part
+from sfl_theory.notation import written as w
 from sfl_theory.papers.li2020 import linear_speedup, section_3
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.statement import Case, one_case

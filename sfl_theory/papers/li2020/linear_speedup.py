@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory import written as w
-from sfl_theory.claims import Kind, says
+from sfl_theory.evidence import Kind, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number, Written
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.papers.li2020.setting import G2, E, F, L, R, delta2, kappa, mu, run
 from sfl_theory.proofs import counted_steps, minibatch_speedup
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Written
 
 gamma = s.wide
 Rates = tuple[k.RoundFamily, k.Rate]

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, broken, clash, consistent, says
+from sfl_theory.evidence import (
+    Claim,
+    Kind,
+    Part,
+    Proof,
+    broken,
+    clash,
+    consistent,
+    says,
+)
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Assumed, Form, Number
 from sfl_theory.papers.li2020 import one_step, rounds
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.papers.li2020.setting import FAIR, G2, E, F, R, i, m, mu, proved, r, run
 from sfl_theory.proofs import assumptions
 from sfl_theory.proofs.notation import count, of
-from sfl_theory.written import Assumed, Form, Number
 
 QUADRATICS = (
     r"$F_k(x) = x_1^2/2 + x_2^2 + b_k x_2$ with $b = (1/4, -3/4)$, $p = (3/4, 1/4)$, "

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Says
+from sfl_theory.evidence import Part, Proof, Says
 from sfl_theory.kernel import terms
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Client, Kind, Participants, subterms
 from sfl_theory.models.federation import coin, federation, plus, quadratic, still, tilt
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import ATOM, Assumed, Form, Number, Vector, Written
 from sfl_theory.proofs.export import ModelData, Statement
-from sfl_theory.written import ATOM, Assumed, Form, Number, Vector, Written
 
 k, other = Client("k"), Client("l")
 t, i, j, v = w.natural("t"), w.natural("i"), w.natural("j"), w.natural("v")

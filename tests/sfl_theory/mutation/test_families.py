@@ -12,7 +12,7 @@ from ledger_parts import PARTS, read_part
 
 import sfl_theory.mutation.judged as judged
 import sfl_theory.mutation.search as search
-from sfl_theory.claims import Model
+from sfl_theory.evidence import Model
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.mutation.building import build
 from sfl_theory.mutation.changes import Neighbour

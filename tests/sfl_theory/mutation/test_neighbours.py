@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from ledger_parts import PARTS
 
-from sfl_theory import written as w
-from sfl_theory.claims import Says, says
+from sfl_theory.evidence import Says, says
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as r
 from sfl_theory.kernel import terms as k
 from sfl_theory.mutation.changes import OPERATORS, Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
+from sfl_theory.notation import written as w
 from sfl_theory.proofs.export import Encoder
 
 a, b = w.positive("a"), w.positive("b")

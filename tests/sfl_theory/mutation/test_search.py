@@ -9,7 +9,7 @@ import pytest
 from ledger_parts import PARTS, read_part
 
 import sfl_theory.mutation.judged as judged
-from sfl_theory.claims import Model, Proof
+from sfl_theory.evidence import Model, Proof
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.conditions import prepared
 from sfl_theory.kernel.terms import subterms

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ledger_parts import PARTS, read_part
 
-from sfl_theory.claims import evidence
+from sfl_theory.evidence import evidence
 from sfl_theory.kernel.conditions import meeting
 from sfl_theory.mutation.building import (
     POSITIVE,

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledger_parts import PARTS
 
-from sfl_theory import written as w
-from sfl_theory.claims import Says, evidence, says
+from sfl_theory.evidence import Says, evidence, says
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel.conditions import meeting
 from sfl_theory.mutation import judge
 from sfl_theory.mutation.changes import neighbours
 from sfl_theory.mutation.units import LENGTH, VALUE, power, scaled, scales, with_units
+from sfl_theory.notation import written as w
 from sfl_theory.proofs.export import model_of
 
 NAMES = (

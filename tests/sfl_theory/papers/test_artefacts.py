@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfl_theory import Constants, theorem
-from sfl_theory import written as w
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024 import (
     appendix_d,
     appendix_e,

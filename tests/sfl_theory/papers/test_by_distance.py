@@ -13,7 +13,7 @@ from visited_runs import all_orders, largest, largest_expected
 
 from sfl_theory import theorem
 from sfl_theory.bound import Bound
-from sfl_theory.claims import Part
+from sfl_theory.evidence import Part
 from sfl_theory.papers.han2024 import without_noise
 
 CASE = theorem("3.7").case("strongly_convex")

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from sfl_theory import written as w
-from sfl_theory.claims import Part, Says, decide, says
+from sfl_theory.evidence import Part, Says, decide, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import bare, with_roots
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024.comparing import EQUAL, SMOOTHER, K, below, compared

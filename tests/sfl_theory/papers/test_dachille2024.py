@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfl_theory import written as w
+from sfl_theory.notation import written as w
 from sfl_theory.papers.dachille2024.section_5 import LOWER, PAIRS
 from sfl_theory.proofs.equal_steps import CONSTANTS
 

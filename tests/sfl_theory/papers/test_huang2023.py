@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 from sfl_theory import Constants, symbols
-from sfl_theory import written as w
 from sfl_theory.bound import Bound
-from sfl_theory.claims import Part, Proof, parts_of
+from sfl_theory.evidence import Part, Proof, parts_of
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.terms import Side, Split, Stepwise, Term, subterms
 from sfl_theory.ledger import ledger
+from sfl_theory.notation import written as w
 from sfl_theory.numeric import reciprocals
 from sfl_theory.papers.huang2023 import linear_speedup as own
 from sfl_theory.papers.huang2023 import section_3_rates as rates

@@ -12,14 +12,14 @@ import pytest
 from numpy.typing import NDArray
 
 from sfl_theory import Constants
-from sfl_theory import written as w
 from sfl_theory.bound import Bound
-from sfl_theory.claims import Part, Proof, Says, decide
+from sfl_theory.evidence import Part, Proof, Says, decide
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import Form
 from sfl_theory.papers.li2020 import linear_speedup, section_3
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.papers.li2020.appendix_a import LEMMA_2, LEMMA_3
 from sfl_theory.registry import theorem
-from sfl_theory.written import Form
 
 Array = NDArray[np.float64]
 BOUND = theorem("li2020/thm-1").case().bound()

@@ -15,8 +15,8 @@ import pytest
 import sympy as sp
 from numpy.typing import NDArray
 
-from sfl_theory import written as w
-from sfl_theory.claims import Part, Says, decide
+from sfl_theory.evidence import Part, Says, decide
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024 import one_counter as own
 from sfl_theory.symbolic import expression, named
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfl_theory.claims import Part, Proof, parts_of
+from sfl_theory.evidence import Part, Proof, parts_of
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.judged import refutes

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sfl_theory.ledger
-from sfl_theory.claims import Decided, Model, Proof, decide, parts_of
+from sfl_theory.evidence import Decided, Model, Proof, decide, parts_of
 from sfl_theory.ledger import declared, ledger
 
 BASELINE = json.loads((Path(__file__).parent / "baseline.json").read_text())

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfl_theory import written as w
-from sfl_theory.claims import Part, Says, decide
+from sfl_theory.evidence import Part, Says, decide
+from sfl_theory.notation import written as w
 from sfl_theory.papers.han2024 import tuned_rates as own
 
 PARTS = {

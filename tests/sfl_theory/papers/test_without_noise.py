@@ -18,8 +18,8 @@ from reading import proved_and_no_less
 
 from sfl_theory import Constants, theorem
 from sfl_theory.bound import Bound, total
-from sfl_theory.claims import Part
 from sfl_theory.conditions import NoNoise, Steeper
+from sfl_theory.evidence import Part
 from sfl_theory.papers.han2024 import without_noise
 from sfl_theory.pulled import Pulled
 

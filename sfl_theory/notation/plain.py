@@ -13,7 +13,7 @@ from enum import Enum, IntEnum
 from functools import cache
 from itertools import groupby
 
-from sfl_theory.latex_reader import DOUBLE, Reader, Scripts
+from sfl_theory.notation.latex_reader import DOUBLE, Reader, Scripts
 
 BELOW = dict(zip("0123456789nmkijlt", "₀₁₂₃₄₅₆₇₈₉ₙₘₖᵢⱼₗₜ", strict=True))
 ABOVE = dict(zip("0123456789t", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵗ", strict=True))

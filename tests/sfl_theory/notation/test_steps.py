@@ -7,15 +7,15 @@ from inspect import getsource
 
 import pytest
 
-from sfl_theory.claims import Proof
+from sfl_theory.evidence import Proof
 from sfl_theory.kernel import rules as r
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.rules import RULES
 from sfl_theory.ledger import ledger
+from sfl_theory.notation.steps import ASSUMED, DOMINANT, WORDS, Steps
+from sfl_theory.notation.writer import Writer, of_paper
 from sfl_theory.proofs import derived
-from sfl_theory.steps import ASSUMED, DOMINANT, WORDS, Steps
-from sfl_theory.writer import Writer, of_paper
 
 CLAIMS = (
     "han2024/thm-3.7/general_convex",

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfl_theory import written as w
-from sfl_theory.claims import parts_of
+from sfl_theory.evidence import parts_of
 from sfl_theory.ledger import ledger
-from sfl_theory.plain import in_plain, in_words, plain
+from sfl_theory.notation import written as w
+from sfl_theory.notation.plain import in_plain, in_words, plain
 
 SYMBOLS = {
     w.positive("S"): Fraction(2, 3),

@@ -1,4 +1,4 @@
-"""Reads the LaTeX that `sfl_theory.written` writes; what it becomes, subclasses say."""
+"""Reads the LaTeX that `notation.written` writes; what it becomes, subclasses say."""
 
 from __future__ import annotations
 

@@ -12,27 +12,27 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sfl_theory.formulas import ATOM as ATOM
-from sfl_theory.formulas import PRODUCT as PRODUCT
-from sfl_theory.formulas import SUM as SUM
-from sfl_theory.formulas import Exact as Exact
-from sfl_theory.formulas import Form as Form
-from sfl_theory.formulas import Later
-from sfl_theory.formulas import Name as Name
-from sfl_theory.formulas import Number as Number
-from sfl_theory.formulas import Side as Side
-from sfl_theory.formulas import Terms as Terms
-from sfl_theory.formulas import Value as Value
-from sfl_theory.formulas import Vector as Vector
-from sfl_theory.formulas import Written as Written
-from sfl_theory.formulas import as_form as as_form
-from sfl_theory.formulas import called as called
-from sfl_theory.formulas import definitions as definitions
-from sfl_theory.formulas import form as form
-from sfl_theory.formulas import number as number
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort
+from sfl_theory.notation.formulas import ATOM as ATOM
+from sfl_theory.notation.formulas import PRODUCT as PRODUCT
+from sfl_theory.notation.formulas import SUM as SUM
+from sfl_theory.notation.formulas import Exact as Exact
+from sfl_theory.notation.formulas import Form as Form
+from sfl_theory.notation.formulas import Later
+from sfl_theory.notation.formulas import Name as Name
+from sfl_theory.notation.formulas import Number as Number
+from sfl_theory.notation.formulas import Side as Side
+from sfl_theory.notation.formulas import Terms as Terms
+from sfl_theory.notation.formulas import Value as Value
+from sfl_theory.notation.formulas import Vector as Vector
+from sfl_theory.notation.formulas import Written as Written
+from sfl_theory.notation.formulas import as_form as as_form
+from sfl_theory.notation.formulas import called as called
+from sfl_theory.notation.formulas import definitions as definitions
+from sfl_theory.notation.formulas import form as form
+from sfl_theory.notation.formulas import number as number
 
 # Numbers ---------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.hypotheses import Hypothesis
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.writer import Writer
-from sfl_theory.written import Form
+from sfl_theory.notation.writer import Writer
+from sfl_theory.notation.written import Form
 
 WORDS = {
     "assume": "an assumption",

@@ -1,6 +1,6 @@
 r"""Numbers and vectors of the kernel in LaTeX: products, binders, what is in them.
 
-What is written here is made with the notation of `sfl_theory.written` from the term,
+What is written here is made with the notation of `written` from the term,
 so its value is the term.
 """
 
@@ -13,13 +13,13 @@ from functools import cache
 from math import gcd, lcm, prod
 from typing import Any, Self, cast
 
-from sfl_theory import written as w
-from sfl_theory.atoms import Notation, counts_rounds, pool
-from sfl_theory.formulas import Later
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ONE, Poly, Ratio, Sort, Symbol, added, ratio
-from sfl_theory.written import Number, Value, Vector, Written
+from sfl_theory.notation import written as w
+from sfl_theory.notation.atoms import Notation, counts_rounds, pool
+from sfl_theory.notation.formulas import Later
+from sfl_theory.notation.written import Number, Value, Vector, Written
 
 FACTORED = 150
 """So long a polynomial may be for its factors to be looked for."""

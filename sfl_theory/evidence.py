@@ -26,11 +26,8 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Rate, Run, Star, Var, runs_of, subterms
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
-from sfl_theory.papers import PAPERS
-from sfl_theory.plain import plain, text_of
-from sfl_theory.proofs.export import ModelData, Statement, model_of
-from sfl_theory.proofs.witness import HALF, witness
-from sfl_theory.written import (
+from sfl_theory.notation.plain import plain, text_of
+from sfl_theory.notation.written import (
     RATES,
     Assumed,
     Form,
@@ -42,6 +39,9 @@ from sfl_theory.written import (
     form,
     minimiser,
 )
+from sfl_theory.papers import PAPERS
+from sfl_theory.proofs.export import ModelData, Statement, model_of
+from sfl_theory.proofs.witness import HALF, witness
 
 REJECTED = "evidence rejected"
 """How the line begins that says why evidence decides nothing."""

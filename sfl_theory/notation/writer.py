@@ -2,7 +2,7 @@ r"""From the kernel's forms to LaTeX: what no paper has written, as a proof's st
 
 A form in normal form has its squares multiplied out: ``||x||^2 - 2<x, y> + ||y||^2``.
 `Writer` looks for what a person would write, squares, gaps ``f(x) - f*`` and sums of
-them, and rebuilds the form from such pieces with the notation of `sfl_theory.written`.
+them, and rebuilds the form from such pieces with the notation of `written`.
 The kernel's own arithmetic decides what is left beside a piece, so a formula is the
 term that it stands for: `Written.value` differs from it by nothing.
 """
@@ -15,13 +15,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from sfl_theory import written as w
-from sfl_theory.atoms import Names
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, ratio
-from sfl_theory.papers import PAPERS
-from sfl_theory.spelling import (
+from sfl_theory.notation import written as w
+from sfl_theory.notation.atoms import Names
+from sfl_theory.notation.spelling import (
     Spelling,
     exchanged,
     in_inverse_chances,
@@ -29,7 +28,8 @@ from sfl_theory.spelling import (
     scaled,
     total,
 )
-from sfl_theory.written import Form, Vector
+from sfl_theory.notation.written import Form, Vector
+from sfl_theory.papers import PAPERS
 
 ZERO = w.form(0)
 AHEAD = 6

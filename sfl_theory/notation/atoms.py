@@ -1,6 +1,6 @@
 r"""Single terms of the kernel in LaTeX: parameters, clients, functions, points.
 
-What is written here is made with the notation of `sfl_theory.written`.
+What is written here is made with the notation of `sfl_theory.notation.written`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, singledispatchmethod
 from types import MappingProxyType, ModuleType
 
-from sfl_theory import written as w
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
-from sfl_theory.written import PARAMETERS, Vector, Written
+from sfl_theory.notation import written as w
+from sfl_theory.notation.written import PARAMETERS, Vector, Written
 
 CLIENTS, STEPS, ROUNDS = (
     (*some, *(f"{c}'" for c in some), *(f"{c}''" for c in some))

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfl_theory import written as w
-from sfl_theory.atoms import Names, spelled
-from sfl_theory.claims import Proof, parts_of
+from sfl_theory.evidence import Proof, parts_of
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, added, ratio
 from sfl_theory.ledger import ledger
-from sfl_theory.writer import Writer
+from sfl_theory.notation import written as w
+from sfl_theory.notation.atoms import Names, spelled
+from sfl_theory.notation.writer import Writer
 
 WRITER = Writer()
 SOME = [pair for claim in ledger().claims()[::13] for pair in parts_of(claim)]
