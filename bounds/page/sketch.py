@@ -127,17 +127,16 @@ def _slice(
     ends = [start[axis], *_wells(lines, axis)]
     middle, half = (max(ends) + min(ends)) / 2, (max(ends) - min(ends)) / 2
     half = 1.6 * half or max(abs(start[axis]), 1.0)
-    curves = []
-    for _, shape in lines:
-        curve = []
-        for step in range(POINTS):
-            at = middle + half * (2 * step / (POINTS - 1) - 1)
-            x = [*start[:axis], at, *start[axis + 1 :]]
-            curve.append((at, _value(shape, x)))
-        curves.append(curve)
+    even = (middle + half * (2 * k / (POINTS - 1) - 1) for k in range(POINTS))
+    bent = any(b[0] < 0 for _, shape in lines for b in shape[2])
+    places = sorted({*even, *(ends if bent else ())})
+    curves = [
+        [(z, _value(shape, [*start[:axis], z, *start[axis + 1 :]])) for z in places]
+        for _, shape in lines
+    ]
     box = _Box([p for curve in curves for p in curve])
     drawn = "".join(
-        f'<path class="line c{k}" d="{box.curve(curve, bool(shape[2]))}"/>'
+        f'<path class="line c{k}" d="{box.curve(curve, bent or bool(shape[2]))}"/>'
         for k, (curve, (_, shape)) in enumerate(zip(curves, lines, strict=True))
     )
     x, _ = box.place(start[axis], 0)
@@ -160,12 +159,16 @@ def _slice(
 
 
 def _wells(lines: Sequence[tuple[str, Shape]], axis: int) -> list[float]:
-    """Return where the functions are lowest or bend along a coordinate."""
+    """Return where convex functions are lowest or bend; of others, where bends end."""
     out = []
     for _, (hessian, linear, bends) in lines:
+        own = [b for b in bends if b[1][axis]]
+        if any(b[0] < 0 for b in own):
+            out += [float((b[2] + w) / b[1][axis]) for b in own for w in (-b[3], b[3])]
+            continue
         if hessian[axis][axis]:
             out.append(float(-linear[axis] / hessian[axis][axis]))
-        out += [float(b[2] / b[1][axis]) for b in bends if b[1][axis]]
+        out += [float(b[2] / b[1][axis]) for b in own]
     return out
 
 

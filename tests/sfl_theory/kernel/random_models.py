@@ -56,10 +56,11 @@ class Shapes:
         bends = ()
         if self.kind == "bent" and self.rng.random() < 0.7:
             slope = self.rng.choice([(Q(1), Q(0)), (Q(3, 5), Q(4, 5))])
-            weight = Q(self.rng.randint(1, 2))
+            weight = Q(self.rng.choice([-2, -1, 1, 2]))
             bends = (Bend(weight, slope, Q(self.rng.randint(-1, 1)), Q(1, 2)),)
-            self.high += weight
-            self.top += weight
+            self.high += abs(weight)
+            self.top += max(weight, Q(0))
+            self.lowest.append(self.lowest[-1] + min(weight, Q(0)))
         return Shape(hessian, vector(self.rng), bends)
 
 
