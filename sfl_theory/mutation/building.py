@@ -88,6 +88,11 @@ class Frame:
         """Whether the kernel follows moments; else fractions, as of mixed blocks."""
         return self.far and not self.turned
 
+    @property
+    def near(self) -> bool:
+        """Whether a block is at rest where the run starts, or nearly so."""
+        return self.turned and self.level in (0, 1)
+
     def size(self, v: k.Var | None) -> int:
         """Return a natural number, or how many clients are alike."""
         return self.copies if v is None else dict(self.wholes)[v]
@@ -113,6 +118,8 @@ def genes_of(frame: Frame, read: Read) -> dict[str, str]:
                 out[f"z{n}{p}"] = SIGNED
     if frame.rest:
         out["o."] = POSITIVE
+    if frame.near:
+        out["y."] = RAISED
     for p in (0, 1):
         out[f"x{p}"] = out[f"e{p}"] = SIGNED
         out[f"r{p}"] = POSITIVE
@@ -220,6 +227,8 @@ def build(
         p, q = frame.level, 1 - frame.level
         rest = whole[:, p : p + 1]
         slope = cross / np.where(rest > 0, rest, one)
+        if frame.near:
+            slope = slope * (one - genes["y."])
         here = best[:, p : p + 1] - slope * (start - best)[:, q : q + 1]
         start = np.concatenate(
             [here, start[:, 1:]] if p == 0 else [start[:, :1], here], axis=1

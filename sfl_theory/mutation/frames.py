@@ -350,10 +350,11 @@ def _wholes(
             out[rng.choice(near)] = rng.choice([4, 8, 32] if most else [4, 8])
         if long and far:
             summed = any(isinstance(one, k.Steps) for one in read.inside)
-            more = [60, 100] if played else [300]
-            near_by = rng.choice([4, 10, 30, *more])
-            far_off = int(2 ** rng.uniform(4, log2(LARGEST)))
-            out[rng.choice(far)] = near_by if played or summed else far_off
+            if played or summed:
+                more = [60, 100] if played else [300]
+                out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
+            else:
+                out[rng.choice(far)] = int(2 ** rng.uniform(4, log2(LARGEST)))
             if most:
                 out[rng.choice(far)] = int(2 ** rng.uniform(4, log2(FARTHEST)))
         if all(most_of(one, read, out, clients) >= 0 for one in alone):

@@ -1,4 +1,4 @@
-"""Statements about numbers are tried with many equal clients and with large numbers."""
+"""Kinds of models, each of which breaks a false claim that is not broken without it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ CROWDED = "han2024/text/v1-v2/non_convex/similar"
 """45 clients are needed."""
 LARGE = "han2024/cond/non_convex/any-rate--4"
 """More than 1000 rounds are needed, of which nothing is played."""
+NEARLY_AT_REST = "han2024/eq-147"
+"""The slope of one block has to be 1/100 of the other one's, and not 0."""
 
 
 def refound(name: str) -> bool:
@@ -32,13 +34,18 @@ def refound(name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("name", "often"), [(CROWDED, "CROWDED"), (LARGE, "LONG_RUNS")]
+    ("name", "often"),
+    [
+        (CROWDED, "frames.CROWDED"),
+        (LARGE, "frames.LONG_RUNS"),
+        (NEARLY_AT_REST, "building.Frame.near"),
+    ],
 )
-def test_a_claim_is_broken_by_what_is_large_and_by_nothing_else(
+def test_a_claim_is_broken_with_the_kind_and_not_without(
     name: str, often: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert refound(name)
-    monkeypatch.setattr(frames, often, 0)
+    monkeypatch.setattr(f"sfl_theory.mutation.{often}", 0)
     assert not refound(name)
 
 
@@ -46,7 +53,7 @@ def test_a_claim_is_broken_by_what_is_large_and_by_nothing_else(
 def test_clients_that_are_alike_are_summed_as_the_kernel_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both sides are the kernel's, with all clients one by one."""
+    """Both sides are the kernel's, one client by one; 1/q - 1 has a rounding error."""
     monkeypatch.setattr(frames, "CROWDED", 1)
     monkeypatch.setattr(frames, "CLIENTS", 100)
     one, read = read_part(name)
@@ -63,7 +70,7 @@ def test_clients_that_are_alike_are_summed_as_the_kernel_does(
         kernel = prepared(model_of(data), inside)
         for side in (one.left, one.right):
             value, size = e.form(side)
-            assert abs(float(kernel.form(side)) - value[1, 0]) <= 1e-9 * size[1, 0]
+            assert abs(float(kernel.form(side)) - value[1, 0]) <= 1e-3 * size[1, 0]
         assert len(data.weights) == frame.clients * frame.copies
         sizes.add((frame.clients, frame.copies > 1))
     assert {(1, True), (2, True), (3, True)} <= sizes
