@@ -10,7 +10,7 @@ so that a bound is met with equality.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -55,6 +55,7 @@ class Frame:
         far: the run is followed by its moments, not outcome by outcome.
         strong: all curvatures have to be above 0.
         posed: of a family, not drawn; its box is as small as may be.
+        copies: how many clients are like each of these; 1 unless all is numbers.
     """
 
     clients: int
@@ -79,12 +80,22 @@ class Frame:
     far: bool = False
     strong: bool = False
     posed: bool = False
+    copies: int = 1
     genes: dict[str, str] = field(default_factory=dict)
 
     @property
     def long(self) -> bool:
         """Whether the kernel follows moments; else fractions, as of mixed blocks."""
         return self.far and not self.turned
+
+    @property
+    def near(self) -> bool:
+        """Whether a block is at rest where the run starts, or nearly so."""
+        return self.turned and self.level in (0, 1)
+
+    def size(self, v: k.Var | None) -> int:
+        """Return a natural number, or how many clients are alike."""
+        return self.copies if v is None else dict(self.wholes)[v]
 
 
 def genes_of(frame: Frame, read: Read) -> dict[str, str]:
@@ -107,6 +118,8 @@ def genes_of(frame: Frame, read: Read) -> dict[str, str]:
                 out[f"z{n}{p}"] = SIGNED
     if frame.rest:
         out["o."] = POSITIVE
+    if frame.near:
+        out["y."] = RAISED
     for p in (0, 1):
         out[f"x{p}"] = out[f"e{p}"] = SIGNED
         out[f"r{p}"] = POSITIVE
@@ -142,7 +155,7 @@ def build(
         return paired(genes[f"{name}0"][:, 0], genes[f"{name}1"][:, 0])
 
     total = sum((genes[f"w{n}"] for n in clients), zero)
-    weights = [genes[f"w{n}"] / total for n in clients]
+    weights = [genes[f"w{n}"] / total / frame.copies for n in clients]
     bent = frame.shape == "bent"
     curves = [pair(f"h{0 if frame.same else n}") for n in clients]
     centres = [pair(f"c{n}") for n in clients]
@@ -214,6 +227,8 @@ def build(
         p, q = frame.level, 1 - frame.level
         rest = whole[:, p : p + 1]
         slope = cross / np.where(rest > 0, rest, one)
+        if frame.near:
+            slope = slope * (one - genes["y."])
         here = best[:, p : p + 1] - slope * (start - best)[:, q : q + 1]
         start = np.concatenate(
             [here, start[:, 1:]] if p == 0 else [start[:, :1], here], axis=1
@@ -276,6 +291,7 @@ def build(
         },
         box=box,
         exact=exact,
+        copies=frame.copies,
     )
     many = Far(crowd) if frame.far else Many(crowd)
     for family, index, number in frame.solved:
@@ -349,7 +365,7 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
     def one(x: Array) -> Fraction:
         return Fraction(x.reshape(-1)[0])
 
-    third = (Fraction(0),) * frame.rest
+    third, copies = (Fraction(0),) * frame.rest, frame.copies
 
     def two(x: Array) -> export.Vector:
         a, b = x.reshape(-1)
@@ -357,15 +373,16 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
 
     drawn = any(law is not None and law[1] for law in crowd.noise)
     drawn = drawn or any(q is not None for q in crowd.participation)
-    return ModelData(
+    data = ModelData(
         start=two(crowd.start),
         numbers={v: one(a) for v, a in crowd.numbers.items()}
         | {v: Fraction(a) for v, a in frame.wholes},
         functions=tuple(_shape(F, two, third) for F in crowd.functions),
-        weights=tuple(map(one, crowd.weights)),
+        weights=tuple(map(one, crowd.weights)) * copies,
         participation=tuple(
             Fraction(1) if q is None else one(q) for q in crowd.participation
-        ),
+        )
+        * copies,
         noise=tuple(
             still(2 + frame.rest)
             if law is None
@@ -376,7 +393,7 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
         ),
         order=frame.order,
         rounds=frame.rounds if drawn and not frame.long else 0,
-        families={f: tuple(map(one, a)) for f, a in crowd.families.items()},
+        families={f: tuple(map(one, a)) * copies for f, a in crowd.families.items()},
         rates={r: k.Rate(_term(row, r, power)) for r, power in frame.powers}
         | {r: k.Rate(_closed(crowd, i, number)) for r, i, number in frame.solved},
         named={v: _shape(F, two, third) for v, F in crowd.named.items()},
@@ -387,6 +404,8 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
         else tuple(zip(two(crowd.box[0]), two(crowd.box[1]), strict=True)),
         long=frame.long,
     )
+    plain = replace(data, start=(Fraction(0),), functions=(), noise=())
+    return plain if read.numbers else data
 
 
 def _shape(

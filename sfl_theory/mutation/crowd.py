@@ -109,6 +109,7 @@ class Crowd:
             (else it is always the same, so biased).
         participation: of each client: None where it always takes part.
         rates: of each family over rounds a function of the round.
+        copies: how many clients are like each one, in statements about numbers.
     """
 
     functions: list[Shape]
@@ -127,6 +128,7 @@ class Crowd:
     stars: dict[k.Function, Array]
     box: tuple[Array, Array] | None = None
     exact: bool = False
+    copies: int = 1
 
     def mean(self) -> Shape:
         """Return f; bends have the same centre and width at every client."""

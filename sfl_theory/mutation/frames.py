@@ -21,10 +21,18 @@ from sfl_theory.mutation.recurring import recurring
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
+LARGEST = 10**6
+"""A number of rounds where no round is played and nothing is summed over them."""
 LONG_RUNS = 0.5
-"""How often a run is long where moments may be followed."""
+"""How often a run is long where moments may be followed, or nothing is played."""
 RESTS = 0.4
 """How often a third coordinate rests."""
+CROWDED = 0.25
+"""How often clients are many that are alike, in statements about numbers."""
+CLIENTS = 30_000
+"""Clients at most: the kernel's sums over them have 200 000 terms together."""
+DRAWN_CLIENTS = 2**18
+"""Numbers that are drawn are less; above `CLIENTS` it is that one."""
 MANY = 3
 """With more clients one of them has noise."""
 Card = tuple[str, bool, tuple[int | None, ...]]
@@ -69,7 +77,11 @@ def drawn_frame(
     clients = rng.choice(
         [1, 1, 1, 2, 2, 2, 3, 3, 12] if h.Heterogeneity not in gone else [2, 3]
     )
-    wholes = _wholes(read, assumed, clients, rng)
+    copies = 1
+    if read.numbers and rng.random() < CROWDED:
+        drawn_size = int(2 ** rng.uniform(1, log2(DRAWN_CLIENTS)))
+        copies = max(min(drawn_size, CLIENTS) // clients, 1)
+    wholes = _wholes(read, assumed, clients * copies, rng)
     if wholes is None:
         return None
     level = rng.choice(levels)
@@ -129,6 +141,7 @@ def drawn_frame(
         rest=shape != "bent" and rng.random() < RESTS,
         far=bool(far) and shape != "bent",
         strong=strong,
+        copies=copies,
     )
     return named(frame, read) if short_enough(frame) else None
 
@@ -159,12 +172,13 @@ def other_size(
     assumed: frozenset[h.Hypothesis],
     rng: random.Random,
 ) -> Frame | None:
-    """Return a frame with more or fewer rounds or steps and the same genes, or None."""
-    wholes = dict(frame.wholes)
-    if not wholes:
+    """Return a frame with more or fewer rounds, steps or clients, or None."""
+    sizes: list[k.Var | None] = [*(far_of(read) or dict(frame.wholes))]
+    sizes += [None] * (frame.copies > 1)
+    if not sizes:
         return None
-    v = rng.choice(far_of(read) or list(wholes))
-    n = wholes[v]
+    v = rng.choice(sizes)
+    n = frame.size(v)
     size = rng.choice([2 * n, 4 * n, n + 1, n // 2])
     return resized(frame, read, assumed, v, size, rng)
 
@@ -173,21 +187,24 @@ def resized(
     frame: Frame,
     read: Read,
     assumed: frozenset[h.Hypothesis],
-    v: k.Var,
+    v: k.Var | None,
     size: int,
     rng: random.Random,
 ) -> Frame | None:
     """Return a frame with another number of rounds or steps, the same genes, or None.
 
-    Of these `v` is what is changed; visits are ordered anew if there are others.
+    Of these `v` is what is changed, None: how many clients are alike. Visits are
+    ordered anew if there are others.
     """
-    wholes = dict(frame.wholes)
-    wholes[v] = max(size, int(v.sort is Sort.COUNT))
+    wholes, copies = dict(frame.wholes), frame.copies
+    if v is None:
+        copies = min(max(size, 1), CLIENTS // frame.clients)
+    else:
+        wholes[v] = max(size, int(v.sort is Sort.COUNT))
+    clients = frame.clients * copies
     alone = alone_of(read, assumed)
     solved = solved_of(read, assumed, wholes)
-    if solved is None or any(
-        most_of(x, read, wholes, frame.clients) < 0 for x in alone
-    ):
+    if solved is None or any(most_of(x, read, wholes, clients) < 0 for x in alone):
         return None
     made, rounds = length(read, wholes, frame.clients)
     far = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
@@ -197,6 +214,7 @@ def resized(
     other = replace(
         frame,
         wholes=tuple(wholes.items()),
+        copies=copies,
         order=frame.order
         if made == frame.steps
         else order_of(read, made, frame.clients, rng),
@@ -317,8 +335,8 @@ def _wholes(
     """Return naturals that meet the conditions on them alone."""
     alone = alone_of(read, assumed)
     most = limit(read, assumed) if read.many else 0
-    long = rng.random() < (LONG_RUNS if most else 0.12)
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
+    long = rng.random() < (LONG_RUNS if most or read.numbers else 0.12)
     some = [0, 0, 1, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
         out = {
@@ -331,9 +349,12 @@ def _wholes(
         if played and near and rng.random() < 0.15:
             out[rng.choice(near)] = rng.choice([4, 8, 32] if most else [4, 8])
         if long and far:
-            steps = any(isinstance(one, k.Steps) for one in read.inside)
-            more = [60, 100] if played else [300] if steps else [10**3, 10**6]
-            out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
+            summed = any(isinstance(one, k.Steps) for one in read.inside)
+            if played or summed:
+                more = [60, 100] if played else [300]
+                out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
+            else:
+                out[rng.choice(far)] = int(2 ** rng.uniform(4, log2(LARGEST)))
             if most:
                 out[rng.choice(far)] = int(2 ** rng.uniform(4, log2(FARTHEST)))
         if all(most_of(one, read, out, clients) >= 0 for one in alone):

@@ -23,6 +23,8 @@ REACH = 14
 """Units of length and of function values are changed by powers of two up to this."""
 STEEP = 14
 """A coordinate at rest has a curvature up to this power of two times another's."""
+NEARLY, FAINT = 0.5, 14
+"""How often a block starts only nearly at rest; it is off by 2^-14 or more."""
 FINE = 11
 """Bits of numbers near good models."""
 FEW_BITS = 2
@@ -79,6 +81,9 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
                 out[own] = np.where(plain, fixed, out[own])
     if frame.rest:
         out["o."] = np.exp2(rng.uniform(-3, STEEP, size=(size, 1)))
+    if frame.near:
+        off = np.exp2(rng.uniform(-FAINT, 0, size=(size, 1)))
+        out["y."] = np.where(rng.random((size, 1)) < NEARLY, off, 0)
     light = rng.random((size, 1)) < 0.25
     equal = rng.random((size, 1)) < 0.3
     for name in frame.genes:

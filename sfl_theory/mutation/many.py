@@ -147,7 +147,7 @@ class Many:
         if s in self.crowd.wholes:
             return self.crowd.wholes[s]
         if isinstance(s, k.Total):
-            return sum(self.whole(s.weight) for _ in self.range(s))
+            return sum(self.whole(s.weight) for _ in self.range(s)) * self._like(s)
         raise NotEvaluatedError(f"{s} is no index")
 
     def number(self, value: Ratio | Poly) -> Array:
@@ -217,7 +217,11 @@ class Many:
 
     def summed(self, over: k.Closed, each: Callable[[], Array], zero: Array) -> Array:
         """Return the sum of what something is for each value of a bound variable."""
-        return sum((each() for _ in self.range(over)), zero)
+        return sum((each() for _ in self.range(over)), zero) * self._like(over)
+
+    def _like(self, over: k.Closed) -> int:
+        """Return how many values of a bound variable are like each one of `range`."""
+        return self.crowd.copies if over.binder is k.CLIENTS else 1
 
     def range(self, closed: k.Closed) -> Iterator[Any]:
         """Yield each value of the bound variable, which it has meanwhile."""

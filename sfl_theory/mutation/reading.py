@@ -12,6 +12,9 @@ from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.proofs.export import Statement
 
+OTHERS = (k.Function, k.VecAtom, k.Descent, k.Split, k.OfDraws)
+"""What a statement about numbers alone does not speak of."""
+
 
 def opened(one: h.Hypothesis) -> h.Hypothesis:
     """Return a hypothesis without its quantifiers."""
@@ -58,7 +61,10 @@ def many_rounds(statement: Statement, inside: Collection[k.Term]) -> bool:
 
 @dataclass(frozen=True)
 class Read:
-    """The variables of a statement by kind, and whether it bounds many rounds."""
+    """The variables of a statement by kind, and whether it bounds many rounds.
+
+    It is one about `numbers` if it speaks of no function, vector or run.
+    """
 
     inside: frozenset[k.Term]
     wholes: tuple[k.Var, ...]
@@ -71,6 +77,7 @@ class Read:
     stars: tuple[k.Function, ...]
     kinds: frozenset[type]
     many: bool
+    numbers: bool
 
     @staticmethod
     def of(one: Subject) -> Read:
@@ -87,6 +94,8 @@ class Read:
             return tuple(v for v in own if whole is None or v.sort.whole is whole)
 
         stars = {s.function for s in inside if isinstance(s, k.Star | h.Minimiser)}
+        kinds = frozenset(type(opened(x)) for x in one.statement.hypotheses)
+        numbers = not any(isinstance(x, OTHERS) for x in inside)
         return Read(
             frozenset(inside),
             kind(k.Var, True),
@@ -97,6 +106,7 @@ class Read:
             kind(k.Point),
             tuple(s for s in inside if isinstance(s, k.Split)),
             tuple(sorted(stars, key=str)),
-            frozenset(type(opened(one)) for one in one.statement.hypotheses),
+            kinds,
             many_rounds(one.statement, inside),
+            numbers and kinds <= {h.Holds},
         )

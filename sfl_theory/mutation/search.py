@@ -375,11 +375,11 @@ class Search:
     def _shortened(self, place: int, frame: Frame, genes: Genes) -> Frame:
         """Return a run at most twice as long as one in which a neighbour is broken.
 
-        The kernel follows it round by round.
+        The kernel follows it round by round, and sums over clients one by one.
         """
         hypotheses = self.around[place].hypotheses
-        for v in far_of(self.read) if frame.rounds > SOME else ():
-            while n := dict(frame.wholes)[v] // 2:
+        for v in (*(far_of(self.read) if frame.rounds > SOME else ()), None):
+            while n := frame.size(v) // 2:
                 other = resized(frame, self.read, hypotheses, v, n, self.rng)
                 found = other and self._evaluated(other, genes, (place,))
                 if not (other and found and found[0].get(place, [-1])[0] > MARGIN):

@@ -44,7 +44,8 @@ def crowds(
             continue
         genes = first_genes(frame, ROWS, dice)
         for v in frame.loose[:1]:
-            genes = pushed(frame, read, genes, v)
+            with np.errstate(all="ignore"):  # as in a search
+                genes = pushed(frame, read, genes, v)
         out.append((frame, genes))
         if len(out) == wanted:
             break
