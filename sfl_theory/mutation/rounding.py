@@ -2,8 +2,9 @@
 
 A vector that is a difference of others has an absolute error of the size of these, so
 the square of one that vanishes, as a gradient at a minimiser, is a rounding error. The
-estimates are a few operations' errors times the largest numbers that are added up; that
-a run which does not contract enlarges earlier errors is left out.
+estimates are a few operations' errors times the largest numbers that are added up; a
+round that goes much further than all before it enlarges those of earlier rounds, which
+is left out of other rounds and in `Far`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from sfl_theory.mutation.many import Many
 
 EPS = 64 * float(np.finfo(float).eps)
 """A few operations' relative error."""
+AWAY = 2.0**20
+"""How much further a round goes that runs away."""
 
 
 def error(e: Many, lin: k.Lin) -> Array:
@@ -126,10 +129,13 @@ def _visited(e: Many, run: k.Run, t: int) -> Array:
             ]
         rate = np.maximum(pace[0], pace[-1])
         far = np.maximum(sizes[s], _largest(e.iterate(run, s)))
-        moved = 0 * e.ones
+        moved, grown = 0 * e.ones, e.ones
         for F, tilt in own:
             moved = np.maximum(moved, rate * (_steep(F) * far + tilt))
-        sizes.append(np.maximum(far, steps * moved))
+            grown = np.maximum(grown, rate * _steep(F) - 1)
+        away = _largest(e.iterate(run, s + 1)) > AWAY * sizes[s]
+        enlarged = np.where(away, grown**steps, 0) * sizes[s]
+        sizes.append(np.maximum(far, steps * moved) + enlarged)
     return sizes[t]
 
 

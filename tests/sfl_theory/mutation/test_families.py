@@ -45,11 +45,17 @@ def test_without_families_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(refound(name, 0) for name in BROKEN) <= 1
 
 
+CONCAVE = {
+    "dachille2024/prop-1/one-sided",
+    "han2024/thm-3.6/non_convex/one-sided",
+}
+"""Claims that only clients' functions with concave bends break, which no search makes."""
 FALSE = sorted(
     name
     for name, part in PARTS.items()
     if isinstance(part.by, Model)
     and not part.says.denied
+    and name not in CONCAVE
     and judged.subject(part.says.statement(name)) == "T rounds"
 )
 

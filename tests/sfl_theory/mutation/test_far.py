@@ -24,10 +24,6 @@ from sfl_theory.mutation.rounding import error
 from sfl_theory.proofs.export import Statement, model_of
 
 ROWS = 6
-RUNAWAY = 1e100
-"""Runs that reach it multiply what rounding left of a start at the minimiser by more
-than the error of their last step says: exactly 0, and 4e149 in floats. In a search the
-kernel decides these, too."""
 NAMES = (
     "dachille2024/text/v2-objective",
     "han2024/thm-3.6/general_convex/no-bounded-gradients",
@@ -78,7 +74,7 @@ def test_moments_of_short_runs_are_those_of_all_outcomes(
 ) -> None:
     """With noise and draws; and without, where blocks are mixed."""
     one, read = read_part(name)
-    kinds, tame, all_of = set(), 0, 0
+    kinds = set()
     for frame, genes in crowds(one, read, wanted, range(1, 6), far=False):
         quiet = "coin" not in frame.noise and not any(frame.drawn)
         if frame.shape == "bent" or (frame.turned and not quiet):
@@ -86,13 +82,11 @@ def test_moments_of_short_runs_are_those_of_all_outcomes(
         played = sides(one, read, frame, genes)
         moments = sides(one, read, replace(frame, far=True), genes)
         for (value, size, near), (other, *_) in zip(played, moments, strict=True):
-            finite = np.isfinite(other) & (np.abs(value) < RUNAWAY)
+            finite = np.isfinite(value) & np.isfinite(other)
             apart = np.abs(value[finite] - other[finite])
             assert (apart <= (1e-9 * size + near)[finite]).all()
-            tame += finite.sum()
-            all_of += finite.size
         kinds.add((quiet, frame.turned, any(frame.drawn)))
-    assert len(kinds) >= 3 and tame > 0.9 * all_of
+    assert len(kinds) >= 3
 
 
 @some(5, 12)
