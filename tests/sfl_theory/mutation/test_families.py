@@ -49,7 +49,7 @@ CONCAVE = {
     "dachille2024/prop-1/one-sided",
     "han2024/thm-3.6/non_convex/one-sided",
 }
-"""Claims that only clients' functions with concave bends break, which no search makes."""
+"""Claims that only concave bends of clients break, which no search makes."""
 FALSE = sorted(
     name
     for name, part in PARTS.items()
